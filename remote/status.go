@@ -36,7 +36,7 @@ func (db *DB) Status() Status {
 // meter is a store that counts.
 type meter struct {
 	objstore.Store
-	requests, bytes atomic.Uint64
+	requests, bytes, received atomic.Uint64
 }
 
 // Create implements [objstore.Store].
@@ -56,7 +56,9 @@ func (m *meter) Put(ctx context.Context, name string, body io.ReaderAt, size int
 // Get implements [objstore.Store].
 func (m *meter) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
 	m.requests.Add(1)
-	return m.Store.Get(ctx, name, off, n)
+	p, err := m.Store.Get(ctx, name, off, n)
+	m.received.Add(uint64(len(p)))
+	return p, err
 }
 
 // List implements [objstore.Store].

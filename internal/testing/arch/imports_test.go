@@ -97,8 +97,13 @@ const policy = `
 	remote/internal/ship:  internal/checksum, internal/corrupt, internal/vfs, internal/folder,
 	                       internal/manifest, internal/commit, internal/engine, remote/objstore,
 	                       remote/internal/object, remote/internal/history
+	remote/internal/objectfs: internal/vfs, internal/corrupt, internal/folder, remote/objstore,
+	                       remote/internal/history
+	remote/internal/tail:  internal/corrupt, internal/engine, remote/objstore,
+	                       remote/internal/object, remote/internal/history
 	remote:                ., internal/vfs, internal/engine, internal/hook, remote/objstore,
-	                       remote/internal/history, remote/internal/ship
+	                       remote/internal/history, remote/internal/ship, remote/internal/objectfs,
+	                       remote/internal/tail
 	remote/memstore:       remote/objstore
 	remote/folderstore:    remote/objstore, internal/vfs
 	remote/remotetest:     remote/objstore

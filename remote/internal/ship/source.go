@@ -50,6 +50,9 @@ func NewSource(ctx context.Context, store objstore.Store) (*Source, error) {
 	}}, nil
 }
 
+// Log returns the log in the store.
+func (s *Source) Log() *history.Log { return s.log }
+
 // ErrNone reports that a store has no database.
 var ErrNone = errors.New("there is no database in the store")
 

@@ -1,0 +1,107 @@
+// Package objectfs shows the files of a database in a store as a folder, for reading only.
+//
+// A [Folder] finds files by the names that they have in a folder on a disk, and reads them from
+// objects, in parts and never as a whole. There is nothing to close in a store, so files stay
+// readable when their folder is closed, for as long as their objects exist.
+//
+// Folders and files are safe for concurrent use. Nothing here knows what is in a file.
+package objectfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// listMost is how many objects are listed by one request.
+const listMost = 1000
+
+// Folder is the files of a database in a store.
+type Folder struct {
+	*unwritable
+	store objstore.Store
+}
+
+var _ vfs.Folder = (*Folder)(nil)
+
+// New returns the folder of the files in a store. The store decides how often a request is tried,
+// and for how long.
+func New(store objstore.Store) *Folder { return &Folder{store: store} }
+
+// OpenSized implements [vfs.Sized]. It makes no request.
+func (f *Folder) OpenSized(name string, size int64) (vfs.File, error) {
+	kind, number := folder.Parse(filepath.Base(name))
+	if kind != folder.Table && kind != folder.Values && kind != folder.Log {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return &file{store: f.store, object: history.DataName(kind, number), size: size}, nil
+}
+
+// Open implements [vfs.Files]. It asks for the size.
+func (f *Folder) Open(name string) (vfs.File, error) {
+	opened, err := f.OpenSized(name, 0)
+	if err != nil {
+		return nil, err
+	}
+	file := opened.(*file)
+	listed, err := f.store.List(context.Background(), file.object, "", 1)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", name, err)
+	}
+	if len(listed) == 0 || listed[0].Name != file.object {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	file.size = listed[0].Size
+	return file, nil
+}
+
+// List implements [vfs.Files].
+func (f *Folder) List(string) (names []string, err error) {
+	for after := ""; ; {
+		listed, err := f.store.List(context.Background(), history.DataPrefix, after, listMost)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range listed {
+			names = append(names, o.Name[strings.LastIndexByte(o.Name, '/')+1:])
+		}
+		if len(listed) < listMost {
+			slices.Sort(names)
+			return names, nil
+		}
+		after = listed[len(listed)-1].Name
+	}
+}
+
+// IsRegular implements [vfs.Files].
+func (f *Folder) IsRegular(name string) (bool, error) {
+	_, err := f.Open(name)
+	return err == nil, err
+}
+
+// Close implements [vfs.Folder].
+func (f *Folder) Close() error { return nil }
+
+// Named implements [vfs.Folder].
+func (f *Folder) Named() error { return nil }
+
+// Is implements [vfs.Folder].
+func (f *Folder) Is(other vfs.Folder) bool {
+	o, ok := other.(*Folder)
+	return ok && o.store == f.store
+}
+
+// Link implements [vfs.Folder].
+func (f *Folder) Link(string, vfs.Folder, string) error { return errors.ErrUnsupported }
+
+// Same implements [vfs.Folder].
+func (f *Folder) Same(string, vfs.Folder, string) bool { return false }

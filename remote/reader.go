@@ -1,0 +1,164 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/hook"
+	"github.com/stoatdb/stoat/remote/internal/objectfs"
+	"github.com/stoatdb/stoat/remote/internal/ship"
+	"github.com/stoatdb/stoat/remote/internal/tail"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// ErrLost reports a position of a commit that was lost with its writer: another one has gone on
+// without it.
+var ErrLost = tail.ErrLost
+
+// ReaderOptions configures how [OpenReader] opens a database. The zero value and a nil
+// *ReaderOptions mean the defaults.
+type ReaderOptions struct {
+	// Database says how much memory the reader takes and where it logs; its other fields have no
+	// effect. Default: nil.
+	Database *stoat.Options
+
+	// Poll is the time between two looks at the store: what is shipped is seen after about half of
+	// it. Each is one request. Default: 0, which means a second.
+	Poll time.Duration
+
+	// PollMax is what that time grows to while nothing happens. Default: 0, which means 10 seconds,
+	// or Poll if that is longer.
+	PollMax time.Duration
+
+	// Patience is how long a read tries to get what it needs from a store that does not answer.
+	// Default: 0, which means 10 seconds.
+	Patience time.Duration
+}
+
+const (
+	defaultPoll     = time.Second
+	defaultPollMax  = 10 * time.Second
+	defaultPatience = 10 * time.Second
+)
+
+// withDefaults returns o with every zero field set.
+func (o *ReaderOptions) withDefaults() (set ReaderOptions) {
+	if o != nil {
+		set = *o
+	}
+	set.Poll = orDefault(set.Poll, defaultPoll)
+	set.PollMax = max(set.Poll, orDefault(set.PollMax, defaultPollMax))
+	set.Patience = orDefault(set.Patience, defaultPatience)
+	if set.Database == nil {
+		set.Database = new(stoat.Options)
+	}
+	return set
+}
+
+// Reader is a database that another process writes, as far as that has shipped it. It shows one
+// committed state after the other, in their order; some may be left out. Transactions that write
+// fail with [stoat.ErrReadOnly]. [stoat.DB.Watch] reports changes, and goes on across a change of
+// the writer. It is safe for concurrent use.
+type Reader struct {
+	*stoat.DB
+	tail    *tail.Tail
+	store   *meter
+	ended   chan struct{}
+	closing sync.Once
+}
+
+// OpenReader opens the database in a store for reading, and follows what is shipped to it. The
+// writer does not notice. Whatever happens to the store afterwards, the reader shows what it has,
+// and goes on when the store answers; only reads of what is not in memory need the store. If there
+// is no database, the error is [ErrNone]. Once OpenReader has returned, the context has no effect.
+func OpenReader(
+	ctx context.Context, store objstore.Store, opts *ReaderOptions,
+) (*Reader, error) {
+	settings, _ := hook.Of(opts)
+	r, err := openReader(ctx, store, opts.withDefaults(), settings)
+	if err != nil {
+		return nil, fmt.Errorf("open a reader of a database in object storage: %w", err)
+	}
+	return r, nil
+}
+
+// openReader is OpenReader as the settings say.
+func openReader(
+	ctx context.Context, store objstore.Store, o ReaderOptions, settings hook.Settings,
+) (*Reader, error) {
+	r := &Reader{store: &meter{Store: store}, ended: make(chan struct{})}
+	source, err := ship.NewSource(ctx, r.store)
+	if err != nil {
+		return nil, err
+	}
+	files := objectfs.New(&tail.Patient{Store: r.store, Patience: o.Patience, Ended: r.ended})
+	r.tail, err = tail.Open(ctx, source.Log(), tail.Config{
+		Poll: o.Poll, PollMax: o.PollMax,
+		Replica: func(database [16]byte) (replica *engine.Replica, err error) {
+			own := *o.Database
+			settings.Replica = func(options engine.Options) *engine.Replica {
+				options.Tuning = settings.Tuning
+				replica = engine.OpenReplica(files, "", database, options)
+				return replica
+			}
+			defer hook.Attach(&own, settings)()
+			r.DB, err = stoat.Open("", &own)
+			return replica, err
+		},
+	})
+	if errors.Is(err, objstore.ErrNotExist) {
+		err = ErrNone
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// WaitFor returns when the reader shows the commit of a position, which may come from the writer's
+// DB or from another reader: so a program reads what it has written elsewhere. It waits for the
+// commit to be shipped until ctx ends. If the commit was lost, the error is [ErrLost].
+func (r *Reader) WaitFor(ctx context.Context, p stoat.Position) error {
+	if p == 0 {
+		return nil
+	}
+	if err := r.tail.WaitFor(ctx, engine.Position(p)); err != nil {
+		return fmt.Errorf("wait for a position: %w", err)
+	}
+	return nil
+}
+
+// Close stops following and closes the database. Open transactions go on.
+func (r *Reader) Close() (err error) {
+	r.closing.Do(func() {
+		close(r.ended)
+		r.tail.Close()
+		err = r.DB.Close()
+	})
+	return err
+}
+
+// ReaderStatus says how far a reader is, and what that took.
+type ReaderStatus struct {
+	Position stoat.Position // of the newest commit that it shows
+	Age      time.Duration  // for how long there may be newer ones in the store
+
+	Requests uint64 // to the store, since the reader was opened
+	Bytes    uint64 // received from the store since then
+
+	Failed error // why the last look at the store failed; nil if it did not
+}
+
+// Status returns how far the reader is.
+func (r *Reader) Status() ReaderStatus {
+	s := r.tail.Status()
+	return ReaderStatus{
+		Position: r.Position(), Age: s.Age, Failed: s.Failed,
+		Requests: r.store.requests.Load(), Bytes: r.store.received.Load(),
+	}
+}

@@ -1,0 +1,119 @@
+package remote_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/testing/faultstore"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// distant is a store each of whose requests takes a round trip.
+type distant struct {
+	objstore.Store
+	trip time.Duration
+}
+
+func (d distant) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	<-time.After(d.trip)
+	return d.Store.Get(ctx, name, off, n)
+}
+
+func (d distant) List(
+	ctx context.Context, prefix, after string, limit int,
+) ([]objstore.Object, error) {
+	<-time.After(d.trip)
+	return d.Store.List(ctx, prefix, after, limit)
+}
+
+// shippedOneByOne returns the objects of a database whose transactions are in log objects of their
+// own, the first flushed of them in tables, too.
+func shippedOneByOne(t testing.TB, n, flushed int) *memstore.Store {
+	t.Helper()
+	store := memstore.New()
+	db := mustOpen(t, store, memfs.New())
+	for i := range n {
+		ok(t, db.Put(fmt.Appendf(nil, "key%d", i), []byte("value")))
+		ok(t, db.Ship(t.Context()))
+		for i+1 == flushed && tablesIn(t, store) == 0 {
+			ok(t, db.Flush())
+			ok(t, db.Ship(t.Context()))
+		}
+	}
+	return store
+}
+
+func tablesIn(t testing.TB, store objstore.Store) int {
+	t.Helper()
+	listed, err := store.List(t.Context(), "data/", "", 1000)
+	ok(t, err)
+	return len(listed)
+}
+
+func TestOpenReader_takesFourRoundTrips(t *testing.T) {
+	for _, c := range []struct {
+		name                                 string
+		transactions, flushed, lists, others int
+	}{
+		// LIST states, LIST log, GET log objects; LIST states for the claim
+		{"without a state", 20, 0, 3, 1 + 20},
+		// LIST states, GET state, LIST log, GET log objects
+		{"with a state", 78, 56, 2, 1 + 32},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store := shippedOneByOne(t, c.transactions, c.flushed)
+			synctest.Test(t, func(t *testing.T) {
+				client := faultstore.NewServer(store).Client(nil)
+				const trip = time.Second
+				began := time.Now()
+				r, err := remote.OpenReader(t.Context(), distant{client, trip}, nil)
+				ok(t, err)
+				lists, all := client.Count(faultstore.List), client.Count()
+				if took := time.Since(began); took != 4*trip {
+					t.Errorf("opening takes %v", took)
+				}
+				if lists != c.lists || all-lists > c.others || uint64(all) != r.Status().Requests {
+					t.Errorf("%d requests, %d of them lists; the status says %d", all, lists,
+						r.Status().Requests)
+				}
+				for i := range c.transactions {
+					_, err := r.Get(fmt.Appendf(nil, "key%d", i))
+					ok(t, err)
+				}
+				ok(t, r.Close())
+			})
+		})
+	}
+}
+
+func TestReader_asksLessOftenWhileNothingHappens(t *testing.T) {
+	store := shippedOneByOne(t, 1, 0)
+	synctest.Test(t, func(t *testing.T) {
+		client := faultstore.NewServer(store).Client(nil)
+		r, err := remote.OpenReader(t.Context(), client, nil)
+		ok(t, err)
+		opened := client.Count()
+		<-time.After(3 * time.Second)
+		if n := client.Count() - opened; n < 2 || n > 3 {
+			t.Errorf("%d requests in the first seconds", n)
+		}
+		<-time.After(time.Hour)
+		before := client.Count(faultstore.Get)
+		lists := client.Count(faultstore.List)
+		<-time.After(time.Hour)
+		gets := client.Count(faultstore.Get) - before
+		if lists = client.Count(faultstore.List) - lists; gets > 361 || lists > 60 || lists == 0 {
+			t.Errorf("%d GETs and %d LISTs in an hour", gets, lists)
+		}
+		if age := r.Status().Age; age > 10*time.Second {
+			t.Errorf("the age is %v", age)
+		}
+		ok(t, r.Close())
+	})
+}
