@@ -34,6 +34,7 @@ type machine struct {
 	disk   *memfs.FS // its folder
 	files  vfs.FS    // the same, where operations are counted
 	db     *remote.DB
+	mode   remote.Durability
 	acked  atomic.Int64    // the newest commit that was acknowledged
 	ctx    context.Context // ends with the machine
 	end    context.CancelFunc
@@ -49,6 +50,7 @@ func newMachine(
 	ctx context.Context, server *faultstore.Server, disk *memfs.FS, rng *rand.Rand, calm bool,
 ) *machine {
 	m := &machine{disk: disk, rng: rand.New(rand.NewPCG(rng.Uint64(), 5))}
+	m.mode = remote.Durability(rng.IntN(2))
 	m.ctx, m.end = context.WithCancel(ctx)
 	request, operation := -1, int64(-1)
 	if rng.IntN(2) == 0 {
@@ -101,7 +103,7 @@ func (m *machine) crash() {
 // run opens the database and makes transactions until the machine crashes, or stops for others.
 func (m *machine) run(t *testing.T, h *history) {
 	o := quick()
-	o.CloseTimeout = time.Millisecond
+	o.CloseTimeout, o.Durability = time.Millisecond, m.mode
 	sizes := tuned.Sizes()
 	db, err := openUntil(m.ctx, m.client, m.files, o, sizes[h.rng.IntN(len(sizes))])
 	if errors.Is(err, remote.ErrApart) {
@@ -114,16 +116,25 @@ func (m *machine) run(t *testing.T, h *history) {
 	m.db = db
 	number, err := h.check(db.DB)
 	ok(t, err)
+	if number < h.safe {
+		t.Fatalf("the database is as after transaction %d, and %d were acknowledged", number, h.safe)
+	}
 	h.states = h.states[:number+1] // the others are lost, or were never made
 	m.acked.Store(int64(number))
 	for range 20 + h.rng.IntN(60) {
 		if m.ctx.Err() != nil {
 			return
 		}
-		if err := h.commit(db.DB); err != nil {
-			t.Fatalf("commit: %v", err)
+		if err := h.commitUntil(m.ctx, db.DB); err != nil {
+			if m.ctx.Err() == nil {
+				t.Fatalf("commit: %v", err)
+			}
+			return
 		}
 		m.acked.Add(1)
+		if m.mode == remote.Wait {
+			h.safe = int(m.acked.Load())
+		}
 		if h.rng.IntN(20) == 0 {
 			if err := db.Ship(m.ctx); err != nil && m.ctx.Err() == nil {
 				t.Fatalf("ship: %v", err)
@@ -132,7 +143,17 @@ func (m *machine) run(t *testing.T, h *history) {
 	}
 }
 
-func TestCrash_keepsAPrefixWithAllThatIsShipped(t *testing.T) {
+// wantFenced wants a machine that stopped, while another one took over, to have no effect.
+func (m *machine) wantFenced(t *testing.T) {
+	t.Helper()
+	if m.db == nil || m.ctx.Err() != nil {
+		return
+	}
+	wantErr(t, m.db.Confirm(t.Context()), remote.ErrFenced)
+	wantErr(t, m.db.Put([]byte("too late"), nil), remote.ErrFenced)
+}
+
+func TestCrash_keepsAPrefixWithAllThatIsSafe(t *testing.T) {
 	first := *seedFlag
 	if first == 0 {
 		first = rand.Uint64()
@@ -191,6 +212,9 @@ func runCrashes(t *testing.T, seed uint64) (crashes, lost int) {
 			t.Fatal("two writers have one epoch")
 		}
 		wantShipped(t, h, server, taker)
+		if stalled {
+			m.wantFenced(t)
+		}
 		taker.crash()
 		if disk = memfs.NewCrashable(); h.rng.IntN(2) == 0 {
 			disk = taker.image.CrashKeepAll()
@@ -205,7 +229,7 @@ func wantShipped(t *testing.T, h *history, server *faultstore.Server, m *machine
 	if m.db == nil {
 		return
 	}
-	least := int(m.db.Status().Shipped)
+	least := max(int(m.db.Status().Shipped), h.safe)
 	number, err := h.check(restored(t, server.Client(nil)))
 	if err == nil && number < least {
 		err = fmt.Errorf("a copy is as after transaction %d, and %d were shipped", number, least)

@@ -69,6 +69,7 @@ func mustOpen(t testing.TB, store objstore.Store, files vfs.FS) *remote.DB {
 type history struct {
 	rng    *rand.Rand
 	states []map[string]string // by the number of the transaction
+	safe   int                 // no transaction up to this one may be lost with a machine
 }
 
 // counter is the key of the number of the newest transaction.
@@ -81,11 +82,14 @@ func newHistory(t testing.TB, seed uint64) *history {
 			t.Logf("seed %d", seed)
 		}
 	})
-	return &history{rand.New(rand.NewPCG(seed, 3)), []map[string]string{{}}}
+	return &history{rng: rand.New(rand.NewPCG(seed, 3)), states: []map[string]string{{}}}
 }
 
 // commit makes the next transaction, which is part of the history even if it fails.
-func (h *history) commit(db *stoat.DB) error {
+func (h *history) commit(db *stoat.DB) error { return h.commitUntil(context.Background(), db) }
+
+// commitUntil is commit with a context.
+func (h *history) commitUntil(ctx context.Context, db *stoat.DB) error {
 	next := maps.Clone(h.states[len(h.states)-1])
 	number := uint64(len(h.states))
 	changes := map[string]string{counter: string(binary.BigEndian.AppendUint64(nil, number))}
@@ -104,7 +108,7 @@ func (h *history) commit(db *stoat.DB) error {
 	delete(next, gone)
 	maps.Copy(next, changes)
 	h.states = append(h.states, next)
-	return db.Update(func(tx *stoat.Tx) error {
+	return db.UpdateContext(ctx, func(tx *stoat.Tx) error {
 		for key, value := range changes {
 			if err := tx.Put([]byte(key), []byte(value)); err != nil {
 				return err

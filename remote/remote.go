@@ -40,7 +40,29 @@ var (
 	ErrUnshipped = ship.ErrUnshipped
 	// ErrNone reports that there is no database in the store.
 	ErrNone = ship.ErrNone
+	// ErrUnknown reports that a commit was not acknowledged in time: it is in the folder, and may be
+	// in the store, or come there later.
+	ErrUnknown = engine.ErrUnknown
 )
+
+// Durability says when a commit returns.
+type Durability uint8
+
+const (
+	// Async means: once it is on the local disk, as [stoat.Options] say. What was not shipped is lost
+	// with that disk.
+	Async Durability = iota
+	// Wait means: once it is in the store, too. No reader of this process sees it before. It takes one
+	// answer of the store, or two while others are on their way; concurrent commits share requests.
+	//
+	// The context that a transaction was begun with ends the wait, too: then the error is ErrUnknown.
+	// A commit that fails with ErrFenced is in the folder, and never will be in the store. If the
+	// error also matches objstore.ErrUnknown, not even that is known.
+	Wait
+)
+
+// windowOfWait is how many log objects are on their way at a time. The model has explored two.
+const windowOfWait = 2
 
 // Options configures how [Open] opens a database. The zero value and a nil *Options mean the
 // defaults.
@@ -48,8 +70,12 @@ type Options struct {
 	// Database is for the local database. It must not be read-only. Default: nil.
 	Database *stoat.Options
 
+	// Durability says when a commit returns. Default: Async.
+	Durability Durability
+
 	// Interval is for how long commits wait for others to be shipped with. A longer one means fewer
-	// requests, and more that is lost with the folder. Default: 0, which means a second.
+	// requests, and more that is lost with the folder, or, with Wait, slower commits. Default: 0,
+	// which means a second with Async, and at once with Wait.
 	Interval time.Duration
 
 	// MaxLag bounds what is lost with the folder: while a commit waits for longer than this,
@@ -74,13 +100,25 @@ func (o *Options) withDefaults() (set Options) {
 	if o != nil {
 		set = *o
 	}
-	set.Interval = orDefault(set.Interval, defaultInterval)
+	set.Interval = max(set.Interval, 0)
+	if set.Durability == Async {
+		set.Interval = orDefault(set.Interval, defaultInterval)
+	}
 	set.MaxLag = orDefault(set.MaxLag, defaultWait)
 	set.CloseTimeout = orDefault(set.CloseTimeout, defaultWait)
 	if set.Database == nil {
 		set.Database = new(stoat.Options)
 	}
 	return set
+}
+
+// shipping returns how to ship.
+func (o *Options) shipping() ship.Config {
+	c := ship.Config{Writer: o.Writer, Interval: o.Interval, MaxLag: o.MaxLag, Window: 1}
+	if o.Durability == Wait {
+		c.Withhold, c.Window = true, windowOfWait
+	}
+	return c
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {
@@ -103,8 +141,9 @@ type DB struct {
 // missing, and takes the role of its writer. The folder may also hold a database that no store has
 // yet. If it does not continue what is in the store, the error is [ErrApart], and nothing changes.
 //
-// An empty folder is filled with all files of the database first. The context is for that and the
-// claim; once Open has returned, it has no effect.
+// An empty folder is filled with all files of the database first. With [Wait], Open returns once
+// everything in the folder is in the store. The context is for that and the claim; once Open has
+// returned, it has no effect.
 func Open(ctx context.Context, store objstore.Store, dir string, opts *Options) (*DB, error) {
 	settings, _ := hook.Of(opts)
 	db, err := open(ctx, store, dir, opts.withDefaults(), settings)
@@ -130,9 +169,7 @@ func open(
 	if err != nil {
 		return nil, err
 	}
-	db.shipper = ship.New(source, ship.Config{
-		Writer: o.Writer, Interval: o.Interval, MaxLag: o.MaxLag,
-	})
+	db.shipper = ship.New(source, o.shipping())
 	unfinished, err := engine.IsUnfinished(files, dir)
 	if err != nil {
 		return nil, err
@@ -145,10 +182,27 @@ func open(
 			err = db.openFolder(dir, o.Database, settings)
 		}
 	}
+	if err == nil && o.Durability == Wait {
+		err = db.awaitShipped(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return db, nil
+}
+
+// awaitShipped returns once everything in the folder is in the store. Otherwise it closes the
+// database.
+func (db *DB) awaitShipped(ctx context.Context) error {
+	err := db.shipper.Wait(ctx)
+	if err == nil {
+		return nil
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	err = errors.Join(err, db.DB.Close())
+	_ = db.shipper.Stop(ended) // what is missing, err says
+	return err
 }
 
 // openFolder opens the local database and begins to ship it.
@@ -168,6 +222,13 @@ func (db *DB) openFolder(dir string, opts *stoat.Options, settings hook.Settings
 
 // Ship returns when everything committed before the call is in the store.
 func (db *DB) Ship(ctx context.Context) error { return db.shipper.Wait(ctx) }
+
+// Confirm returns nil if this process was still the writer at a moment during the call. So nobody
+// had committed anything before the call that this process does not know, and what was read just
+// before the call was the newest. It makes one request, and one more for each log object that is on
+// its way, and tries until ctx ends. If another process has opened the database for writing, the
+// error is [ErrFenced].
+func (db *DB) Confirm(ctx context.Context) error { return db.shipper.Confirm(ctx) }
 
 // Close ships what is committed and closes the local database. If the store does not answer in
 // [Options.CloseTimeout], the error is [ErrUnshipped]: then the folder has everything, and the next

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync/atomic"
 
 	"github.com/stoatdb/stoat/internal/batch"
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -31,6 +32,7 @@ type Log struct {
 // goroutine.
 type Follower struct {
 	pipeline *Pipeline
+	newest   *atomic.Uint64 // the newest commit that it may see
 	log      Log
 	read     bookmark
 }
@@ -78,8 +80,18 @@ func (b Batch) Bytes() []byte {
 
 // Follow returns a follower. From now on commits are kept for it, within bounds.
 func (p *Pipeline) Follow(log Log) *Follower {
+	if p.config.Withheld {
+		return p.follow(log, &p.shown)
+	}
+	return p.FollowLocal(log)
+}
+
+// FollowLocal is Follow for a follower that sees what is withheld.
+func (p *Pipeline) FollowLocal(log Log) *Follower { return p.follow(log, &p.visible) }
+
+func (p *Pipeline) follow(log Log, newest *atomic.Uint64) *Follower {
 	p.recent.followers.Add(1)
-	return &Follower{pipeline: p, log: log}
+	return &Follower{pipeline: p, newest: newest, log: log}
 }
 
 // Stop says that there will be no more commits: once followers have seen all, they get err.
@@ -163,7 +175,7 @@ func (f *Follower) Wait(ctx context.Context, seen uint64) (newest uint64, err er
 // look is Wait without waiting: it returns 0 if there is nothing to return yet.
 func (f *Follower) look(ctx context.Context, seen uint64) (newest uint64, err error) {
 	ended := f.pipeline.recent.ended.Load() // before the newest commit
-	newest = f.pipeline.visible.Load()
+	newest = f.newest.Load()
 	switch {
 	case ctx.Err() != nil:
 		return 0, ctx.Err()

@@ -34,6 +34,7 @@ type Config struct {
 	Volatile  bool      // there is no log: a commit is visible as soon as it is appended
 	Reach     wal.Reach // how far a commit must get before it is visible: Written or Durable
 	KeptBytes int64     // how much of the newest commits is kept while anybody follows
+	Withheld  bool      // followers see what was published once it is passed to [Pipeline.Show]
 
 	// Publish makes root, the tree with all commits up to the given one, what readers see. It is
 	// called in commit order, with the pipeline's mutex held unless Volatile, so it must not call
@@ -68,6 +69,7 @@ type Pipeline struct {
 	streamed [][]byte      // payloads that the appender's transaction has streamed
 	newest   atomic.Uint64 // the newest appended commit
 	visible  atomic.Uint64 // the newest published commit
+	shown    atomic.Uint64 // the newest one that followers see, if commits are withheld
 	recent   recent
 
 	mu      sync.Mutex
@@ -222,14 +224,6 @@ func (p *Pipeline) Skip(commit uint64) {
 	p.show(commit)
 }
 
-// Adopt makes visible a commit that was made elsewhere, the next one, and the tree that it makes.
-// It is for pipelines without a log.
-func (p *Pipeline) Adopt(commit uint64, root memtable.Root, payload []byte) {
-	p.recent.add(commit, [][]byte{payload})
-	p.newest.Store(commit)
-	p.publish(commit, root)
-}
-
 // EndLog waits for the leader, then returns the log segment and forgets it; nil if there is none.
 func (p *Pipeline) EndLog() *wal.Segment {
 	p.mu.Lock()
@@ -264,6 +258,12 @@ func (p *Pipeline) Wait(commit uint64) error { return p.wait(commit, p.config.Re
 
 // Sync returns when all commits appended so far are durable, and visible.
 func (p *Pipeline) Sync() error { return p.wait(p.newest.Load(), wal.Durable) }
+
+// SyncThrough is Sync for the commits up to the given one. One that is in tables is durable before
+// it is appended.
+func (p *Pipeline) SyncThrough(commit uint64) error {
+	return p.wait(min(commit, p.newest.Load()), wal.Durable)
+}
 
 func (p *Pipeline) wait(commit uint64, reach wal.Reach) error {
 	if p.config.Volatile {
@@ -384,16 +384,4 @@ func (p *Pipeline) coverLocked(through uint64, reach wal.Reach) {
 	rest := copy(p.queue, p.queue[n:])
 	clear(p.queue[rest:])
 	p.queue = p.queue[:rest]
-}
-
-// publish makes a commit visible to readers, then to followers.
-func (p *Pipeline) publish(commit uint64, root memtable.Root) {
-	p.config.Publish(commit, root)
-	p.show(commit)
-}
-
-// show makes a commit that readers see visible to followers.
-func (p *Pipeline) show(commit uint64) {
-	p.visible.Store(commit)
-	p.recent.wake()
 }

@@ -204,6 +204,7 @@ func (e *Engine) asOpened(folder vfs.Folder, dir string, version *manifest.Versi
 func (e *Engine) copyOptions() Options {
 	o := e.options
 	o.ReadOnly, o.MemoryLimit = true, min(o.MemoryLimit, backupMemory)
+	o.Shipper = nil
 	return o
 }
 

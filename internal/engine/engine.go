@@ -44,8 +44,9 @@ type Engine struct {
 	clearing atomic.Bool // a goroutine does what Passed asks for
 	poisoned atomic.Pointer[poison]
 	counters
-	pace pace
-	rest rest
+	pace     pace
+	rest     rest
+	withheld withheld
 
 	writer struct { // held by a transaction, or a job that may change the active memtable
 		writerLock
@@ -118,6 +119,9 @@ func newEngine(o Options, s recovered) *Engine {
 		e.installing.logs = append(e.installing.logs, full.log)
 		first.Sealed = slices.Insert(first.Sealed, 0, full.root)
 	}
+	if o.Shipper != nil && o.Shipper.Withholds() {
+		e.withheld.begin(s.lastCommit)
+	}
 	e.state.Store(first)
 	e.current.Store(first)
 	e.balanceLocked() // nobody else has the engine yet
@@ -133,6 +137,7 @@ func (e *Engine) newPipeline() *commit.Pipeline {
 	start := time.Now()
 	return commit.New(commit.Config{
 		Volatile: e.options.Volatile, Reach: reach, KeptBytes: e.options.recentBytes(),
+		Withheld: e.options.Shipper != nil && e.options.Shipper.Withholds(),
 		Publish:  e.publishRoot,
 		Owned:    func() error { return vfs.Owned(e.folder, e.lock) },
 		Poison:   e.poison,
@@ -162,10 +167,11 @@ func (e *Engine) publishRoot(commit uint64, root memtable.Root) {
 	e.storeLocked(&next)
 }
 
-// storeLocked replaces the state; a closed engine shows it to nobody new.
+// storeLocked replaces the state; a closed engine shows it to nobody new, and one that withholds
+// commits not yet.
 func (e *Engine) storeLocked(next *superversion.Superversion) {
 	e.state.Store(next)
-	if !e.closed.Load() {
+	if !e.withheld.keep(next) && !e.closed.Load() {
 		e.current.Store(next)
 	}
 }
@@ -182,3 +188,7 @@ func (e *Engine) Sync() error {
 	}
 	return e.commits.Sync()
 }
+
+// SyncThrough returns when the commits up to the given one, which was made, are durable. It works
+// on a closed engine, too.
+func (e *Engine) SyncThrough(commit uint64) error { return e.commits.SyncThrough(commit) }

@@ -40,6 +40,7 @@ func (e *Engine) poison(cause error) error {
 	if e.poisoned.CompareAndSwap(nil, &poison{cause: cause}) {
 		e.options.Logger.Error("writes stopped", "dir", e.dir, "err", cause)
 	}
+	e.withheld.fail(e.poisoned.Load())
 	return e.poisoned.Load()
 }
 

@@ -110,7 +110,7 @@ func (r *rest) wants(w waited) (now, later bool) {
 func (e *Engine) isWriting(newest uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.mu.roomless > 0 || e.Visible() != newest
+	return e.mu.roomless > 0 || e.Local() != newest
 }
 
 // notePause records that there was a pause of Tuning.IdleAfter after a commit, the newest one.

@@ -22,6 +22,9 @@ type Shipper interface {
 	// Installed is called when the version has changed, which [Engine.Hold] then returns. Locks that
 	// commits need may be held, so it must neither wait nor call back.
 	Installed()
+	// Withholds reports whether readers see a commit, and its caller goes on, only once it was
+	// passed to [Engine.Acknowledge]. It is always the same.
+	Withholds() bool
 }
 
 // Found is what a folder holds when its database is opened.

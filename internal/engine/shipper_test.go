@@ -21,6 +21,7 @@ type porter struct {
 	err       error         // of Claim
 	admit     chan struct{} // if not nil, a transaction waits for an item
 	installed atomic.Int64
+	withholds bool
 }
 
 func (p *porter) Claim(f Found) (uint64, error) {
@@ -41,6 +42,8 @@ func (p *porter) Admit(ctx context.Context) error {
 }
 
 func (p *porter) Installed() { p.installed.Add(1) }
+
+func (p *porter) Withholds() bool { return p.withholds }
 
 func TestShipper_claimsBeforeAnythingChanges(t *testing.T) {
 	disk := memfs.New()

@@ -260,10 +260,11 @@ func (w *Writer) commitTables() error {
 		w.Rollback()
 		return err
 	}
+	commit := w.engine.commits.Newest()
 	w.engine.committedBytes.Add(w.bytes)
 	w.engine.writer.unlock()
 	w.engine.startJobs()
-	return nil
+	return w.wait(commit)
 }
 
 // installTables writes what is left in memory to tables, and installs all of the transaction's

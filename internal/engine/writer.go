@@ -16,6 +16,7 @@ import (
 // lock until Commit or Rollback, exactly one of which must be called. Not safe for concurrent use.
 type Writer struct {
 	engine *Engine
+	ctx    context.Context            // ends the wait for what is withheld
 	base   *superversion.Superversion // what lies below the memtable
 	begun  uint64                     // the newest commit in base and the memtable
 	edit   *memtable.Edit
@@ -44,7 +45,7 @@ const (
 func (e *Engine) Begin() (*Writer, error) { return e.BeginContext(context.Background()) }
 
 // BeginContext is Begin, except that it stops waiting, for other writers, for room in memory or for
-// the shipper, when ctx ends.
+// the shipper, when ctx ends. So does the end of the transaction, while commits are withheld.
 func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 	if err := e.writable(); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 	}
 	sizes := &e.options.Tuning
 	w := &Writer{
-		engine: e, base: e.state.Load(), begun: e.commits.Newest(),
+		engine: e, ctx: ctx, base: e.state.Load(), begun: e.commits.Newest(),
 		room: max(sizes.SpillBytes,
 			sizes.UnspilledBytes-e.appending.mem.Bytes()-e.memory.sealed.Load()),
 	}
@@ -241,7 +242,15 @@ func (w *Writer) Snapshot() *superversion.Superversion {
 func (w *Writer) Rollback() {
 	read := w.engine.commits.Newest()
 	w.undo()
-	_ = w.engine.commits.Wait(read) // a failure shows in the next commit
+	_ = w.wait(read) // a failure shows in the next commit
+}
+
+// wait returns when a commit is visible.
+func (w *Writer) wait(commit uint64) error {
+	if err := w.engine.commits.Wait(commit); err != nil {
+		return err
+	}
+	return w.engine.withheld.wait(w.ctx, commit)
 }
 
 // undo ends the transaction without its writes.
@@ -266,8 +275,8 @@ func (w *Writer) undo() {
 }
 
 // Commit ends the transaction and returns when its writes are durable, or, without syncs, when the
-// system has them. On error nothing of it was or will be visible, unless the error is ErrPoisoned:
-// then opening the database again tells.
+// system has them, and acknowledged, if commits are withheld. On error nothing of it was or will be
+// visible, unless the error is ErrPoisoned, when opening the database again tells, or ErrUnknown.
 func (w *Writer) Commit() error {
 	e := w.engine
 	if w.spill != nil {
@@ -277,7 +286,7 @@ func (w *Writer) Commit() error {
 		// What it has read may not be visible yet, and must not be told before it is.
 		read := e.commits.Newest()
 		w.undo()
-		return e.commits.Wait(read)
+		return w.wait(read)
 	}
 	commit, err := w.append()
 	if err != nil {
@@ -286,7 +295,7 @@ func (w *Writer) Commit() error {
 	}
 	e.writer.unlock()
 	e.pace.wait(int64(w.unlogged))
-	return e.commits.Wait(commit)
+	return w.wait(commit)
 }
 
 // append puts the transaction's writes into the log's queue and makes its tree the newest.

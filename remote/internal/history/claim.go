@@ -9,9 +9,9 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// Claim takes the role of the writer. The claim says who takes it; its base and window are set. The
-// writer before, if it still runs, is fenced from then on. After an error, a claim may have been
-// created, or may be later: then it has no writer, and the next claim ends it.
+// Claim takes the role of the writer. The claim says who takes it; its base is set, and a window of
+// 0 becomes 1. The writer before, if it still runs, is fenced from then on. After an error, a claim
+// may have been created, or may be later: then it has no writer, and the next claim ends it.
 func (l *Log) Claim(ctx context.Context, claim object.Claim) (*Writer, error) {
 	return l.ClaimIf(ctx, func(*object.State) (object.Claim, error) { return claim, nil })
 }
@@ -35,7 +35,7 @@ func (l *Log) ClaimIf(
 		if err != nil {
 			return nil, err
 		}
-		claim.Base, claim.Window = ids.base, 1
+		claim.Base, claim.Window = ids.base, max(claim.Window, 1)
 		s, err = l.createClaim(ctx, s, claim)
 		if errors.Is(err, errTaken) {
 			continue
@@ -96,11 +96,11 @@ func (l *Log) createClaim(
 	if err != nil {
 		return nil, err
 	}
-	created, err := l.create(ctx, o, p)
+	a, err := l.create(ctx, o, p)
 	if err != nil {
 		return nil, err
 	}
-	if !created {
+	if !a.stored {
 		return nil, errTaken
 	}
 	return next, nil

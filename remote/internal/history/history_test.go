@@ -86,7 +86,7 @@ func TestLog_reportsABreakThatNoStateExplains(t *testing.T) {
 	l := newLog(t)
 	w, err := l.Claim(t.Context(), claim())
 	check(t, err)
-	_, err = w.Save(t.Context())
+	_, err = l.Save(t.Context(), w.State())
 	check(t, err)
 	f, err := l.Follow(t.Context())
 	check(t, err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/remote/internal/object"
@@ -120,54 +121,58 @@ func (l *Log) advance(ctx context.Context, s *object.State) (*object.State, *obj
 // errBreak reports an object that continues another history than the one that was read.
 var errBreak = errors.New("the object continues another history")
 
-// create stores a new log object, with tries until the outcome is known. Created is false if the
-// number is taken by another object. Other errors leave the outcome unknown.
-func (l *Log) create(ctx context.Context, o *object.Log, p []byte) (created bool, err error) {
+// create stores a new log object, with tries until the outcome is known. An error that matches
+// objstore.ErrUnknown leaves it unknown; after any other one, nothing was stored.
+func (l *Log) create(ctx context.Context, o *object.Log, p []byte) (answer, error) {
 	name := logName(o.Number)
 	for tries := 1; ; tries++ {
 		switch err := l.Store.Create(ctx, name, p); {
 		case err == nil:
-			return true, nil
+			return answer{stored: true}, nil
 		case errors.Is(err, objstore.ErrExists):
-			return l.isOurs(ctx, o)
+			return l.whose(ctx, o)
 		case !errors.Is(err, objstore.ErrUnknown) && tries == 1:
-			return false, err // no effect, so no try of it is under way either
+			return answer{}, err // no effect, so no try of it is under way either
 		}
 		if err := l.Pause(ctx, tries); err != nil {
-			return false, fmt.Errorf("create %s: %w: %w", name, objstore.ErrUnknown, err)
+			return answer{}, fmt.Errorf("create %s: %w: %w", name, objstore.ErrUnknown, err)
 		}
 	}
 }
 
-// isOurs reports whether the object that has taken a number is the one given, with tries until it
+// whose returns whether the object that has taken a number is the one given, with tries until it
 // can be read. One that is damaged may be either.
-func (l *Log) isOurs(ctx context.Context, o *object.Log) (bool, error) {
+func (l *Log) whose(ctx context.Context, o *object.Log) (answer, error) {
 	for tries := 1; ; tries++ {
 		there, err := l.get(ctx, o.Number)
 		switch {
 		case err == nil:
-			return there.ID == o.ID, nil
+			return answer{there.ID == o.ID, there}, nil
 		case errors.Is(err, objstore.ErrNotExist):
-			// It was taken, and is deleted now: others have gone on without this process.
-			return false, nil
+			return answer{}, nil
 		case errors.Is(err, corrupt.Err), errors.Is(err, corrupt.ErrFormat):
-			return false, fmt.Errorf("read back: %w: %w", objstore.ErrUnknown, err)
+			return answer{}, fmt.Errorf("read back: %w: %w", objstore.ErrUnknown, err)
 		}
 		if err := l.Pause(ctx, tries); err != nil {
-			return false, fmt.Errorf("read back %s: %w: %w", logName(o.Number), objstore.ErrUnknown, err)
+			return answer{}, fmt.Errorf("read back %s: %w: %w", logName(o.Number), objstore.ErrUnknown, err)
 		}
 	}
 }
 
-// save stores a state.
-func (l *Log) save(ctx context.Context, s *object.State) error {
+// Save stores a state, and reports whether it did: not if the last object is void, since a state is
+// of one that counts.
+func (l *Log) Save(ctx context.Context, s *object.State) (saved bool, err error) {
+	if _, void := slices.BinarySearch(s.Void, s.Number); void {
+		return false, nil
+	}
 	stored := *s
 	stored.Previous = object.ID{}
 	p, err := l.Codec.EncodeState(&stored)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return l.Store.Put(ctx, stateName(s.Number), bytes.NewReader(p), int64(len(p)))
+	err = l.Store.Put(ctx, stateName(s.Number), bytes.NewReader(p), int64(len(p)))
+	return err == nil, err
 }
 
 // Identify returns the identity of the database whose log is in a store; ok is false if there is

@@ -20,7 +20,9 @@ func expected(err error) bool {
 
 // write is the script of a writer: it claims the role, and uses it until it fails or is fenced.
 func (s *sim) write(ctx context.Context, log *Log) error {
-	w, err := log.Claim(ctx, object.Claim{Writer: "w", Branch: 1 + s.rng.Uint64N(1000)})
+	w, err := log.Claim(ctx, object.Claim{
+		Writer: "w", Branch: 1 + s.rng.Uint64N(1000), Window: 1 + s.rng.Uint64N(3),
+	})
 	if err != nil {
 		if expected(err) {
 			return nil
@@ -31,35 +33,13 @@ func (s *sim) write(ctx context.Context, log *Log) error {
 		return err
 	}
 	var saved *object.State
-	for range 12 {
-		switch s.rng.IntN(6) {
-		case 0:
-			var s *object.State
-			if s, err = w.Save(ctx); err == nil && s != nil {
-				saved = s
-			}
-		case 1:
-			if saved != nil {
-				err = w.Delete(ctx, saved, 1)
-			}
-		case 2:
-			err = s.confirm(ctx, w)
-		case 3:
-			err = deleteStates(ctx, log)
-		default:
-			err = s.append(ctx, w)
-		}
-		for errors.Is(err, objstore.ErrUnknown) && !errors.Is(err, faultstore.ErrCrashed) &&
-			s.rng.IntN(4) > 0 {
-			err = w.Settle(ctx)
-		}
+	for range 40 {
+		before, sent := w.State().Number, w.Unsettled()
+		err := s.writerStep(ctx, log, w, &saved)
+		s.acks += int(w.State().Number - before)
 		switch {
 		case errors.Is(err, ErrFenced):
-			if s.judge.truth.Epoch == w.State().Epoch {
-				return fmt.Errorf("a writer is fenced in epoch %d, and nobody has claimed another",
-					w.State().Epoch)
-			}
-			return nil
+			return s.fencedRightly(w, sent, err)
 		case errors.Is(err, faultstore.ErrCrashed):
 			return nil
 		case expected(err), errors.Is(err, ErrUnsettled):
@@ -74,9 +54,55 @@ func (s *sim) write(ctx context.Context, log *Log) error {
 	return nil
 }
 
-// append adds commits, an edit, or a bound.
-func (s *sim) append(ctx context.Context, w *Writer) error {
-	at := w.State()
+// writerStep does one thing that a writer does.
+func (s *sim) writerStep(
+	ctx context.Context, log *Log, w *Writer, saved **object.State,
+) (err error) {
+	switch s.rng.IntN(14) {
+	case 0:
+		state, stored := w.State(), false
+		if stored, err = log.Save(ctx, state); stored {
+			*saved = state
+		}
+	case 1:
+		if *saved != nil {
+			err = w.Delete(ctx, *saved, 1)
+		}
+	case 2:
+		err = s.confirm(ctx, w)
+	case 3:
+		err = deleteStates(ctx, log)
+	case 4, 5, 6:
+		_, err = w.Settle()
+	case 7, 8, 9, 10:
+		_, err = w.Prepare(s.parts(w.Head()))
+	default:
+		if sent := w.Unsettled(); len(sent) > 0 {
+			err = sent[s.rng.IntN(len(sent))].Send(ctx) // in any order
+		}
+	}
+	return err
+}
+
+// fencedRightly checks that another writer has claimed the role, and that nothing counts which this
+// one had sent.
+func (s *sim) fencedRightly(w *Writer, sent []*Request, err error) error {
+	if s.judge.truth.Epoch == w.State().Epoch {
+		return fmt.Errorf("a writer is fenced in epoch %d, and nobody has claimed another",
+			w.State().Epoch)
+	}
+	for _, r := range sent {
+		if s.judge.counts[r.object.ID] && r.next.Number > w.State().Number &&
+			!errors.Is(err, objstore.ErrUnknown) {
+			return fmt.Errorf("a writer is told that log object %d does not count, and it does",
+				r.next.Number)
+		}
+	}
+	return nil
+}
+
+// parts returns commits after a state, and perhaps an edit or a bound.
+func (s *sim) parts(at *object.State) []object.Part {
 	commits := &object.Commits{First: at.Commit + 1}
 	for range 1 + s.rng.IntN(3) {
 		commits.Batches = append(commits.Batches, fmt.Appendf(nil, "batch of %d", s.ids))
@@ -90,11 +116,7 @@ func (s *sim) append(ctx context.Context, w *Writer) error {
 			parts = append(parts, object.Part{Bound: at.Bound + 1})
 		}
 	}
-	err := w.Append(ctx, parts)
-	if err == nil {
-		s.acks++
-	}
-	return err
+	return parts
 }
 
 // edit replaces the table of a version by one with all commits.
@@ -110,12 +132,19 @@ func (s *sim) edit(v *manifest.Version, last uint64) *manifest.Edit {
 	return e
 }
 
-// confirm checks that a writer which is told that it is the writer knew all that counted before.
+// confirm checks that a writer which is told that it is the writer was, when it asked.
 func (s *sim) confirm(ctx context.Context, w *Writer) error {
-	before := s.judge.truth.Number
-	err := w.Confirm(ctx)
-	if err == nil && w.State().Number < before {
-		return fmt.Errorf("a writer is confirmed at %d, and the log was at %d", w.State().Number, before)
+	epoch, number := s.judge.truth.Epoch, s.judge.truth.Number
+	err := w.Proof().Confirm(ctx)
+	if err == nil && w.State().Epoch < epoch {
+		return fmt.Errorf("a writer of epoch %d is confirmed at %d, and the log was at %d in epoch %d",
+			w.State().Epoch, w.State().Number, number, epoch)
+	}
+	if errors.Is(err, ErrFenced) && s.judge.truth.Epoch == w.State().Epoch {
+		return fmt.Errorf("a writer is told that it is fenced in epoch %d", w.State().Epoch)
+	}
+	if errors.Is(err, ErrFenced) {
+		err = nil // it goes on, and learns of it once more
 	}
 	return err
 }
@@ -180,7 +209,10 @@ func (s *sim) takeOver(ctx context.Context, log *Log) error {
 			return fmt.Errorf("a pending object is lost: %w", err)
 		}
 	}
-	if err := s.append(ctx, w); err != nil {
+	if err := w.Append(ctx, s.parts(w.State())); err != nil {
+		return err
+	}
+	if err := w.Proof().Confirm(ctx); err != nil {
 		return err
 	}
 	return s.judge.agrees("the last append", w.State())

@@ -22,6 +22,7 @@ type judge struct {
 	codec  *object.Codec
 	truth  *object.State
 	states map[uint64][]byte // the state after each number
+	counts map[object.ID]bool
 	stuck  error
 }
 
@@ -33,6 +34,7 @@ func newJudge(t testing.TB) *judge {
 	}
 	return &judge{
 		Store: memstore.New(), codec: codec, truth: Start([16]byte{1}), states: map[uint64][]byte{},
+		counts: map[object.ID]bool{},
 	}
 }
 
@@ -58,13 +60,17 @@ func (j *judge) look(ctx context.Context) {
 			return
 		}
 		j.truth = next
+		j.counts[next.ID] = true
 		j.states[next.Number] = j.encode(next)
 	}
 }
 
-// encode returns what a state amounts to.
+// encode returns what a state amounts to, which void objects at its end do not change.
 func (j *judge) encode(s *object.State) []byte {
 	stored := *s
+	for n := len(stored.Void); n > 0 && stored.Void[n-1] == stored.Number; n-- {
+		stored.Void, stored.Number = stored.Void[:n-1], stored.Number-1
+	}
 	stored.Previous = object.ID{}
 	p, err := j.codec.EncodeState(&stored)
 	if err != nil {
@@ -211,7 +217,7 @@ func TestSim_keepsTheRules(t *testing.T) {
 // runSims runs simulations with consecutive seeds.
 func runSims(t *testing.T, first uint64, n int) {
 	t.Helper()
-	points, acks, numbers := 0, 0, uint64(0)
+	points, acks, voids, numbers := 0, 0, 0, uint64(0)
 	for seed := first; seed < first+uint64(n); seed++ {
 		s := newSim(t, seed)
 		s.all(t.Context())
@@ -219,9 +225,10 @@ func runSims(t *testing.T, first uint64, n int) {
 			t.Fatalf("%v (repeat with -sim.seed %d -sim.runs 1)", s.failure, seed)
 		}
 		points, acks, numbers = points+s.points, acks+s.acks, numbers+s.judge.truth.Number
+		voids += len(s.judge.truth.Void)
 	}
-	t.Logf("from seed %d on: %d crashes, faults and late effects; %d numbers, %d acknowledged", first,
-		points, numbers, acks)
+	t.Logf("from seed %d on: %d crashes, faults and late effects; %d numbers, %d void, %d acked",
+		first, points, numbers, voids, acks)
 }
 
 // all runs writers and followers, which are replaced when they end, and then reads the log.

@@ -11,113 +11,113 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// ErrUnsettled reports that the outcome of an earlier Append is unknown. [Writer.Settle] finds it
-// out.
-var ErrUnsettled = errors.New("the outcome of the last append is unknown")
+// ErrUnsettled reports that as many requests are in flight as may be. [Writer.Finish] settles them.
+var ErrUnsettled = errors.New("the outcome of earlier requests is unknown")
 
-// Writer appends to the log. It may be fenced at any time, and learns of it when it appends or
-// confirms. Not safe for concurrent use.
+// Writer appends to the log, with as many requests in flight as its claim says. It may be fenced at
+// any time, and learns of it when it settles. Not safe for concurrent use.
 type Writer struct {
 	log    *Log
 	state  *object.State
-	fenced bool
-	tried  *attempt // an object whose outcome is unknown
-}
-
-// attempt is an object that may have been stored.
-type attempt struct {
-	object *object.Log
-	bytes  []byte
-	next   *object.State // the state after it
+	sent   []*Request // not settled, in the order of their numbers
+	fenced error      // what Settle returned once it was fenced
 }
 
 // State returns the state at the end of the log, as far as this writer has acknowledged it.
 func (w *Writer) State() *object.State { return w.state }
 
-// Append adds an object with the parts to the log. After a nil error, it is stored, and counts
-// whatever happens. ErrFenced means that it does not and never will, unless an earlier error left
-// its outcome unknown. After an error that matches objstore.ErrUnknown, only Settle goes on.
-func (w *Writer) Append(ctx context.Context, parts []object.Part) error {
+// Head returns the state after all that this writer has prepared.
+func (w *Writer) Head() *object.State {
+	if n := len(w.sent); n > 0 {
+		return w.sent[n-1].next
+	}
+	return w.state
+}
+
+// Unsettled returns the requests that are not settled, in the order of their numbers. Once the
+// writer is fenced, they never will be.
+func (w *Writer) Unsettled() []*Request { return slices.Clone(w.sent) }
+
+// HasRoom reports whether one more request may be in flight. Until the numbers are passed that void
+// objects may have, there is one: an object after it would continue nothing if it moved.
+func (w *Writer) HasRoom() bool {
+	most := w.state.Claims[len(w.state.Claims)-1].Window
+	if w.state.Number < zone(w.state) {
+		most = 1
+	}
+	return uint64(len(w.sent)) < most
+}
+
+// Prepare returns a request that adds an object with the parts after [Writer.Head]. It has to be
+// sent, and then settled. Without room, the error is ErrUnsettled.
+func (w *Writer) Prepare(parts []object.Part) (*Request, error) {
 	switch {
-	case w.fenced:
-		return ErrFenced
-	case w.tried != nil:
-		return ErrUnsettled
+	case w.fenced != nil:
+		return nil, w.fenced
+	case !w.HasRoom():
+		return nil, ErrUnsettled
 	}
-	o := &object.Log{Header: w.log.header(w.state, w.state.Epoch), Parts: parts}
-	next, err := Next(w.state, o)
-	if err != nil {
-		return err
+	r, err := w.log.request(w.Head(), parts)
+	if err == nil {
+		w.sent = append(w.sent, r)
 	}
-	p, err := w.log.Codec.EncodeLog(o)
-	if err != nil {
-		return err
-	}
-	w.tried = &attempt{o, p, next}
-	return w.Settle(ctx)
+	return r, err
 }
 
-// Settle finds out what came of the last Append, by doing it again. It is nil if there is nothing
-// to settle.
-func (w *Writer) Settle(ctx context.Context) error {
-	for w.tried != nil {
-		created, err := w.log.create(ctx, w.tried.object, w.tried.bytes)
+// Settle acknowledges, in their order, the requests whose outcome is known. What is acknowledged
+// counts, whatever happens. A request that it returns is to be sent: a void object has taken its
+// number, so it has the next one now.
+//
+// ErrFenced means that nothing else counts, nor ever will. If the error also matches
+// objstore.ErrUnknown, nobody knows: the number was taken, and its object is deleted by now.
+func (w *Writer) Settle() (again *Request, err error) {
+	for len(w.sent) > 0 && w.fenced == nil {
+		r := w.sent[0]
+		a := r.answer.Load()
 		switch {
-		case err != nil:
-			if !errors.Is(err, objstore.ErrUnknown) {
-				err = fmt.Errorf("%w: %w", objstore.ErrUnknown, err)
+		case a == nil:
+			return nil, nil
+		case a.stored:
+			w.state, w.sent = r.next, slices.Delete(w.sent, 0, 1)
+		case a.there == nil:
+			w.fenced = fmt.Errorf("%w: %w: log object %d is deleted", ErrFenced, objstore.ErrUnknown,
+				r.object.Number)
+		case Judge(w.state, a.there) != Void:
+			w.fenced = ErrFenced
+		default:
+			w.state = Skip(w.state)
+			if again, err = w.log.request(w.state, r.object.Parts); err == nil {
+				w.sent[0] = again // the only one
 			}
-			return err
-		case created:
-			w.state, w.tried = w.tried.next, nil
-			return nil
-		}
-		if err := w.taken(ctx); err != nil {
-			return err
+			return again, err
 		}
 	}
-	return nil
+	return nil, w.fenced
 }
 
-// taken decides what it means that another object has the number of the last Append: that this
-// writer is fenced or, shortly after its claim, that the object is void and the next number
-// follows.
-func (w *Writer) taken(ctx context.Context) error {
-	there, err := w.log.get(ctx, w.state.Number+1)
-	if err != nil && !errors.Is(err, objstore.ErrNotExist) {
-		return fmt.Errorf("%w: %w", objstore.ErrUnknown, err)
-	}
-	if err != nil || Judge(w.state, there) != Void {
-		w.fenced, w.tried = true, nil
-		return ErrFenced
-	}
-	w.state = Skip(w.state)
-	o := *w.tried.object
-	o.Header = w.log.header(w.state, w.state.Epoch)
-	next, err := Next(w.state, &o)
-	if err != nil {
+// Append adds an object with the parts to the log, and waits until it counts. After an error that
+// matches objstore.ErrUnknown, only [Writer.Finish] goes on. The others are those of Settle.
+func (w *Writer) Append(ctx context.Context, parts []object.Part) error {
+	if _, err := w.Prepare(parts); err != nil {
 		return err
 	}
-	p, err := w.log.Codec.EncodeLog(&o)
-	if err != nil {
-		return err
-	}
-	w.tried = &attempt{&o, p, next}
-	return nil
+	return w.Finish(ctx)
 }
 
-// Save stores the state at the end of the log, and returns it for [Writer.Delete]. It is nil if the
-// last object is void: a state is of one that counts.
-func (w *Writer) Save(ctx context.Context) (*object.State, error) {
-	s := w.state
-	if _, void := slices.BinarySearch(s.Void, s.Number); void {
-		return nil, nil
+// Finish sends and settles whatever is unsettled.
+func (w *Writer) Finish(ctx context.Context) error {
+	for {
+		if _, err := w.Settle(); err != nil || len(w.sent) == 0 {
+			return err
+		}
+		if err := w.sent[0].Send(ctx); err != nil {
+			return err
+		}
 	}
-	return s, w.log.save(ctx, s)
 }
 
 // Delete deletes the log objects from number first on that no reader of a state needs. This writer
-// must have saved the state.
+// must have saved the state ([Log.Save]).
 func (w *Writer) Delete(ctx context.Context, s *object.State, first uint64) error {
 	var names []string
 	for n := max(first, 1); n+max(window(s.Claims), 1) <= s.Number; n++ {
@@ -138,25 +138,43 @@ func stays(s *object.State, n uint64) bool {
 	return isVoid || isClaim || isPending
 }
 
-// Confirm returns nil if this writer was the writer at a moment during the call, so that its state
-// was the newest, and ErrFenced if another one has taken over.
-func (w *Writer) Confirm(ctx context.Context) error {
-	if err := w.Settle(ctx); err != nil {
-		return err
+// Proof is the question whether a writer is the writer. It is of one moment: what the writer has
+// settled later does not matter.
+type Proof struct {
+	log    *Log
+	state  *object.State
+	sent   int // requests that were not settled
+	fenced error
+}
+
+// Proof returns the question whether this writer is the writer.
+func (w *Writer) Proof() Proof { return Proof{w.log, w.state, len(w.sent), w.fenced} }
+
+// Confirm returns nil if the writer was the writer at a moment during the call: whatever had been
+// acknowledged before the call, by anyone, was acknowledged by itself. It returns ErrFenced if
+// another one has taken over. It makes one request, and one more for each that was not settled.
+//
+// A claim that had ended this writer's before the call would have one of these numbers: it is made
+// at the end of the log, which is no later than after all that this writer has sent. Claims are
+// never deleted.
+func (p Proof) Confirm(ctx context.Context) error {
+	if p.fenced != nil {
+		return p.fenced
 	}
-	if w.fenced {
-		return ErrFenced
+	last := zone(p.state)
+	for n, left := p.state.Number+1, p.sent+1; left > 0; n++ {
+		there, err := p.log.get(ctx, n)
+		switch {
+		case errors.Is(err, objstore.ErrNotExist):
+			left--
+		case err != nil:
+			return err
+		case there.Epoch < p.state.Epoch && n <= last: // void
+		case there.Epoch == p.state.Epoch && there.Claim == nil: // its own
+			left--
+		default:
+			return ErrFenced
+		}
 	}
-	there, err := w.log.get(ctx, w.state.Number+1)
-	switch {
-	case errors.Is(err, objstore.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case Judge(w.state, there) == Void:
-		w.state = Skip(w.state)
-		return w.Confirm(ctx)
-	}
-	w.fenced = true
-	return ErrFenced
+	return nil
 }

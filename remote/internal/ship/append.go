@@ -3,10 +3,11 @@ package ship
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/commit"
-	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
 )
 
@@ -17,71 +18,157 @@ const (
 	batchBytes = 6 << 20
 )
 
-// ship stores one log object with what is at hand: commits, then the edit of files that are stored.
-// It reports whether there is more.
-func (s *Shipper) ship(ctx context.Context) (more bool, err error) {
-	began, through := time.Now(), s.engine.Visible()
-	if through > s.shipped.Load() {
-		s.behind.CompareAndSwap(0, began.UnixNano())
+// shipment is a log object on its way.
+type shipment struct {
+	request *history.Request
+	began   time.Time
+	through uint64 // what was committed then
+}
+
+// fill sends log objects, while there is something to send and one more may be on its way.
+func (s *Shipper) fill(ctx context.Context) error {
+	for {
+		next, err := s.next(ctx)
+		if next == nil || err != nil {
+			return err
+		}
+		s.send(ctx, next.request)
 	}
-	if err := s.writer.Settle(ctx); err != nil {
-		return false, err
+}
+
+// next prepares a log object of what is at hand: commits, then the edit of files that are stored.
+// It returns nil if there is nothing, or no room.
+func (s *Shipper) next(ctx context.Context) (*shipment, error) {
+	s.writing.Lock()
+	room, head := s.writer.HasRoom(), s.writer.Head()
+	s.writing.Unlock()
+	edit := s.cargo.edit(head.Version)
+	if !room || edit == nil && head.Commit >= s.due.Load() {
+		return nil, nil
+	}
+	next := &shipment{began: time.Now(), through: s.engine.Local()}
+	if next.through > s.shipped.Load() {
+		s.behind.CompareAndSwap(0, next.began.UnixNano())
 	}
 	// What is shipped must not be undone by a crash here.
-	if err := s.engine.Sync(); err != nil && through > s.writer.State().Commit &&
-		!errors.Is(err, engine.ErrClosed) {
-		return false, err
+	if err := s.engine.SyncThrough(next.through); err != nil && next.through > head.Commit {
+		return nil, err
 	}
-	commits, err := s.collect(ctx, through)
+	commits, err := s.collect(ctx, head.Commit, next.through)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	var parts []object.Part
 	if commits != nil {
 		parts = append(parts, object.Part{Commits: commits})
 	}
-	if edit := s.cargo.edit(s.writer.State().Version); edit != nil {
+	if edit != nil {
 		parts = append(parts, object.Part{Edit: edit})
 	}
-	if len(parts) > 0 {
-		if err := s.writer.Append(ctx, parts); err != nil {
-			return false, err
-		}
-		more = s.writer.State().Commit < through // an edit may have come with commits before others
+	if len(parts) == 0 {
+		return nil, nil // what is due comes with files
 	}
-	s.delivered(began, through)
-	return more, s.saveState(ctx)
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if next.request, err = s.writer.Prepare(parts); err != nil {
+		return nil, err
+	}
+	s.group.taken.Store(next.request.Next().Commit)
+	s.sent = append(s.sent, next)
+	return next, nil
 }
 
-// delivered records what the log has now.
-func (s *Shipper) delivered(began time.Time, through uint64) {
-	state := s.writer.State()
-	s.cargo.delivered(state.Version)
+// send has a log object stored, in the background.
+func (s *Shipper) send(ctx context.Context, r *history.Request) {
+	s.running.Go(func() {
+		began := time.Now()
+		for tries := 1; ; tries++ {
+			err := r.Send(ctx)
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+			s.note(err)
+			sleep(ctx, backOff(tries), nil)
+		}
+		s.group.took.Store(int64(time.Since(began)))
+		poke(s.answered)
+	})
+}
+
+// settle acknowledges what is stored, and returns what is to be sent again. After an error, nothing
+// more will be acknowledged.
+func (s *Shipper) settle(ctx context.Context) (again *history.Request, err error) {
+	s.writing.Lock()
+	again, err = s.writer.Settle()
+	state, unsettled := s.writer.State(), len(s.writer.Unsettled())
+	s.writing.Unlock()
+	if answered := len(s.sent) - unsettled; answered > 0 {
+		last := s.sent[answered-1]
+		s.sent = slices.Delete(s.sent, 0, answered)
+		s.delivered(last, state)
+		s.saveState(ctx, state)
+	}
+	if errors.Is(err, history.ErrFenced) {
+		s.fence(err)
+	} else if err != nil {
+		s.end(err)
+	}
+	return again, err
+}
+
+// delivered records what the log has now. The last of the log objects that it has in addition is
+// given.
+func (s *Shipper) delivered(last *shipment, state *object.State) {
+	s.group.callers.Store(state.Commit - s.shipped.Load())
 	s.shipped.Store(state.Commit)
-	if state.Commit >= through {
+	if state.Commit >= last.through {
 		since := int64(0)
-		if s.engine.Visible() > through {
-			since = began.UnixNano() // what came since has not waited for longer
+		if s.engine.Local() > last.through {
+			since = last.began.UnixNano() // what came since has not waited for longer
 		}
 		s.behind.Store(since)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.moveLocked()
+	if s.config.Withhold {
+		s.engine.Acknowledge(state.Commit)
+	}
+	s.note(nil)
+}
+
+// finish ships what is left.
+func (s *Shipper) finish(ctx context.Context) error {
+	for {
+		s.writing.Lock()
+		unsettled := s.writer.Unsettled()
+		s.writing.Unlock()
+		for _, r := range unsettled {
+			if err := r.Send(ctx); err != nil {
+				return err
+			}
+		}
+		if again, err := s.settle(ctx); err != nil {
+			return err
+		} else if again != nil {
+			continue
+		}
+		s.due.Store(s.engine.Local())
+		if next, err := s.next(ctx); next == nil || err != nil {
+			return err
+		}
+	}
 }
 
 // errFull ends the collection of commits.
 var errFull = errors.New("the log object is full")
 
-// collect returns the next commits up to through, as many as fit a log object; nil if there are
-// none, or the next one comes with tables.
+// collect returns the commits after one, up to through, as many as fit a log object; nil if there
+// are none, or the next one comes with tables.
 func (s *Shipper) collect(
-	ctx context.Context, through uint64,
+	ctx context.Context, after, through uint64,
 ) (commits *object.Commits, err error) {
-	after, bytes := s.writer.State().Commit, 0
 	if through <= after {
 		return nil, nil
 	}
+	bytes := 0
 	c := &object.Commits{First: after + 1}
 	err = s.follower.Through(ctx, after, through, func(b commit.Batch) error {
 		p := b.Bytes()
@@ -104,14 +191,18 @@ func (s *Shipper) collect(
 	return nil, nil
 }
 
-// saveState stores a state if there are many log objects since the last one.
-func (s *Shipper) saveState(ctx context.Context) error {
-	if s.writer.State().Number < s.saved+stateEvery {
-		return nil
+// saveState begins to store a state if there are many log objects since the last one. If it cannot
+// be stored, a later one will be.
+func (s *Shipper) saveState(ctx context.Context, state *object.State) {
+	if state.Number < s.saved.Load()+stateEvery || s.saving.Swap(true) {
+		return
 	}
-	state, err := s.writer.Save(ctx)
-	if err == nil && state != nil {
-		s.saved = state.Number
-	}
-	return err
+	s.running.Go(func() {
+		defer s.saving.Store(false)
+		if saved, err := s.log.Save(ctx, state); err != nil {
+			s.note(err)
+		} else if saved {
+			s.saved.Store(state.Number)
+		}
+	})
 }

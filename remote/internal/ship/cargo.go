@@ -31,13 +31,6 @@ type cargo struct {
 	busy   bool         // they are being stored
 }
 
-// isDue reports whether there is a version to hold, and nothing in the way.
-func (c *cargo) isDue() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changed.Load() && c.held == nil && !c.busy
-}
-
 // edit returns what leads from a version to the one whose files are stored; nil if there is none.
 func (c *cargo) edit(from *manifest.Version) *manifest.Edit {
 	c.mu.Lock()
@@ -46,15 +39,6 @@ func (c *cargo) edit(from *manifest.Version) *manifest.Edit {
 		return nil
 	}
 	return from.EditTo(c.held.Version)
-}
-
-// delivered lets the files go if the log has led to their version.
-func (c *cargo) delivered(to *manifest.Version) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stored && to.EditTo(c.held.Version) == nil {
-		c.letGoLocked()
-	}
 }
 
 // release lets the files go. They are not being stored any more.
@@ -71,16 +55,23 @@ func (c *cargo) letGoLocked() {
 	c.held, c.stored = nil, false
 }
 
-// load begins to store the files of the newest version, unless others are on their way.
+// load begins to store the files of the newest version, unless others are on their way. It lets
+// files go if the log has led to their version.
 func (s *Shipper) load(ctx context.Context) {
+	s.writing.Lock()
+	there := s.writer.State().Version
+	s.writing.Unlock()
 	c := &s.cargo
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.stored && there.EditTo(c.held.Version) == nil {
+		c.letGoLocked()
+	}
 	if c.busy || c.held != nil || !c.changed.Swap(false) {
 		return
 	}
 	c.held, c.busy = s.engine.Hold(), true
-	held, there := c.held, s.writer.State().Version
+	held := c.held
 	s.running.Go(func() {
 		err := s.storeFiles(ctx, held, there)
 		if err != nil {

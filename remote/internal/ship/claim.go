@@ -51,7 +51,9 @@ func (s *Shipper) Claim(found engine.Found) (first uint64, err error) {
 // take takes the role of the writer, if check returns nil.
 func (s *Shipper) take(branch uint64, check func(*object.State) error) (err error) {
 	s.writer, err = s.log.ClaimIf(s.context, func(state *object.State) (object.Claim, error) {
-		return object.Claim{Writer: s.config.Writer, Branch: branch}, check(state)
+		return object.Claim{
+			Writer: s.config.Writer, Branch: branch, Window: uint64(s.config.Window),
+		}, check(state)
 	})
 	if err == nil {
 		s.epoch = s.writer.State().Epoch

@@ -4,8 +4,11 @@
 // A [Shipper] is the writer of one database in one store. It claims the role when the database is
 // opened ([engine.Shipper]). From then on one goroutine appends to the log what is committed, and
 // another stores files: first the files of a version, then, in the log, the edit that leads to it.
-// Versions may be skipped, so a table that is merged away before it was stored never is. No lock of
-// the database is held during a request.
+// Versions may be skipped, so a table that is merged away before it was stored never is.
+//
+// Commits share log objects: an object has what was committed when it was sent. If they are
+// withheld, they are sent at once, several objects at a time, and acknowledged in their order. No
+// lock of the database is held during a request.
 //
 // A [Source] reads the database in a store, which [Source.Rebuild] makes a folder of.
 package ship
@@ -36,6 +39,8 @@ type Config struct {
 	Writer   string        // a name for people
 	Interval time.Duration // commits wait at most this long before they are sent
 	MaxLag   time.Duration // transactions wait while the oldest commit waits for longer than this
+	Withhold bool          // commits are withheld until they are in the store
+	Window   int           // how many log objects are sent at a time
 }
 
 // stateEvery is how many log objects are stored between two states: a claimant reads half as many
@@ -46,20 +51,28 @@ const stateEvery = 64
 type Shipper struct {
 	*Source
 	config Config
-	writer *history.Writer // used by the loop, and before it starts
-	saved  uint64          // the number of the newest state that was stored; likewise
 	epoch  uint64
 
 	engine   *engine.Engine
 	follower *commit.Follower
 	stop     context.CancelFunc
 	running  sync.WaitGroup
-	wake     chan struct{} // holds an item: there is something to ship now
+	wake     chan struct{} // holds an item: there may be something to ship now
 	hurry    chan struct{} // holds an item: commits need not wait for others
+	answered chan struct{} // holds an item: the outcome of a log object is known
 	cargo    cargo         // files on their way
 
+	sent   []*shipment // log objects on their way, the loop's
+	saving atomic.Bool // a state is being stored
+	saved  atomic.Uint64
+	group  group
+
+	due     atomic.Uint64 // commits up to this one do not wait for others any more
 	shipped atomic.Uint64 // the newest commit in the log of the store
 	behind  atomic.Int64  // since when a commit waits, in nanoseconds since 1970; 0: none does
+
+	writing sync.Mutex // held for moments
+	writer  *history.Writer
 
 	mu     sync.Mutex
 	moved  chan struct{} // closed when something below, or shipped, has changed
@@ -71,25 +84,28 @@ type Shipper struct {
 func New(source *Source, config Config) *Shipper {
 	s := &Shipper{Source: source, config: config, moved: make(chan struct{})}
 	s.wake, s.hurry = make(chan struct{}, 1), make(chan struct{}, 1)
+	s.answered = make(chan struct{}, 1)
 	return s
 }
 
 // Start begins to ship what the engine commits, which [Shipper.Claim] has claimed.
 func (s *Shipper) Start(e *engine.Engine) error {
-	follower, err := e.Follow()
+	follower, err := e.FollowLocal()
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.engine, s.follower, s.stop = e, follower, stop
 	s.shipped.Store(s.writer.State().Commit)
+	s.group.taken.Store(s.shipped.Load())
 	s.cargo.changed.Store(true)
 	s.running.Go(func() { s.watch(ctx) })
 	s.running.Go(func() { s.loop(ctx) })
 	return nil
 }
 
-// watch has the loop ship what is committed, an interval after the first commit.
+// watch has the loop ship what is committed: an interval after the first commit, or once its group
+// is complete.
 func (s *Shipper) watch(ctx context.Context) {
 	for seen := s.shipped.Load(); ; {
 		newest, err := s.follower.Wait(ctx, seen)
@@ -97,37 +113,44 @@ func (s *Shipper) watch(ctx context.Context) {
 			return
 		}
 		s.behind.CompareAndSwap(0, time.Now().UnixNano())
-		if !sleep(ctx, s.config.Interval, s.hurry) {
+		if s.config.Interval == 0 {
+			s.gather(ctx, newest)
+		} else if !sleep(ctx, s.config.Interval, s.hurry) {
 			return
 		}
-		seen = max(newest, s.engine.Visible())
-		poke(s.wake)
+		seen = max(newest, s.engine.Local())
+		s.expect(seen)
 	}
+}
+
+// expect has the loop ship the commits up to the given one.
+func (s *Shipper) expect(commit uint64) {
+	for due := s.due.Load(); commit > due && !s.due.CompareAndSwap(due, commit); {
+		due = s.due.Load()
+	}
+	poke(s.wake)
 }
 
 // loop ships until ctx ends, or somebody else has claimed the role.
 func (s *Shipper) loop(ctx context.Context) {
 	for tries := 0; ctx.Err() == nil; {
 		s.load(ctx)
-		more, err := s.ship(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		s.note(err)
-		switch {
-		case errors.Is(err, history.ErrFenced):
-			s.end(err)
-			return
-		case err != nil:
+		if err := s.fill(ctx); err != nil && ctx.Err() == nil {
+			s.note(err)
 			tries++
-			sleep(ctx, backOff(tries), nil)
-			continue
-		}
-		if tries = 0; !more && !s.cargo.isDue() {
+			sleep(ctx, backOff(tries), s.answered)
+		} else {
+			tries = 0
 			select {
 			case <-ctx.Done():
 			case <-s.wake:
+			case <-s.answered:
 			}
+		}
+		if again, err := s.settle(ctx); err != nil {
+			return
+		} else if again != nil {
+			s.send(ctx, again)
 		}
 	}
 }
@@ -156,11 +179,14 @@ func (s *Shipper) Installed() {
 	poke(s.wake)
 }
 
+// Withholds implements [engine.Shipper].
+func (s *Shipper) Withholds() bool { return s.config.Withhold }
+
 // Wait returns when everything committed so far is in the store.
 func (s *Shipper) Wait(ctx context.Context) error {
-	for target := s.engine.Visible(); ; {
+	for target := s.engine.Local(); ; {
 		poke(s.hurry)
-		poke(s.wake)
+		s.expect(target)
 		s.mu.Lock()
 		ended, moved, failed := s.ended, s.moved, s.failed
 		s.mu.Unlock()
@@ -186,16 +212,16 @@ func (s *Shipper) Stop(ctx context.Context) error {
 	s.running.Wait()
 	defer s.follower.Close()
 	defer s.cargo.release()
-	var err error
+	defer s.engine.Abandon(engine.ErrClosed)
 	s.mu.Lock()
 	ended := s.ended
 	s.mu.Unlock()
-	for more := true; more && err == nil && ended == nil &&
-		s.shipped.Load() < s.engine.Visible(); {
-		more, err = s.ship(ctx)
+	var err error
+	if ended == nil {
+		err = s.finish(ctx)
 	}
 	s.end(engine.ErrClosed)
-	if s.shipped.Load() < s.engine.Visible() {
+	if s.shipped.Load() < s.engine.Local() {
 		return errors.Join(ErrUnshipped, ended, err)
 	}
 	return nil
@@ -239,7 +265,7 @@ func (s *Shipper) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := Status{
-		Epoch: s.epoch, Shipped: s.shipped.Load(), Newest: s.engine.Visible(),
+		Epoch: s.epoch, Shipped: s.shipped.Load(), Newest: s.engine.Local(),
 		Failed: s.failed, Ended: s.ended,
 	}
 	if since := s.behind.Load(); since != 0 {

@@ -1,0 +1,43 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat/remote/internal/history"
+)
+
+// Confirm returns nil if this is still the writer, at a moment during the call, and an error that
+// matches [history.ErrFenced] if it is not. It tries until ctx ends.
+func (s *Shipper) Confirm(ctx context.Context) error {
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	if ended != nil {
+		return ended
+	}
+	s.writing.Lock()
+	proof := s.writer.Proof()
+	s.writing.Unlock()
+	for tries := 1; ; tries++ {
+		err := proof.Confirm(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, history.ErrFenced):
+			s.fence(err)
+			return err
+		case !sleep(ctx, backOff(tries), nil):
+			return fmt.Errorf("confirm: %w", errors.Join(context.Cause(ctx), err))
+		}
+	}
+}
+
+// fence records that somebody else is the writer. Commits that are withheld fail.
+func (s *Shipper) fence(err error) {
+	s.end(err)
+	if s.config.Withhold {
+		s.engine.Refuse(err)
+	}
+}
