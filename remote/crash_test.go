@@ -102,7 +102,7 @@ func (m *machine) crash() {
 
 // run opens the database and makes transactions until the machine crashes, or stops for others.
 func (m *machine) run(t *testing.T, h *history) {
-	o := quick()
+	o := forgetful()
 	o.CloseTimeout, o.Durability = time.Millisecond, m.mode
 	sizes := tuned.Sizes()
 	db, err := openUntil(m.ctx, m.client, m.files, o, sizes[h.rng.IntN(len(sizes))])
@@ -139,6 +139,9 @@ func (m *machine) run(t *testing.T, h *history) {
 			if err := db.Ship(m.ctx); err != nil && m.ctx.Err() == nil {
 				t.Fatalf("ship: %v", err)
 			}
+		}
+		if h.rng.IntN(20) == 0 {
+			_, _ = db.Collect(m.ctx) // an error may be that of a request
 		}
 	}
 }
@@ -177,6 +180,7 @@ func runCrashes(t *testing.T, seed uint64) (crashes, lost int) {
 	server := faultstore.NewServer(memstore.New())
 	disk := memfs.NewCrashable()
 	var all []*machine
+	pins := pinned{}
 	defer func() {
 		for _, m := range all {
 			if m.db != nil {
@@ -211,7 +215,11 @@ func runCrashes(t *testing.T, seed uint64) (crashes, lost int) {
 		if m.db != nil && m.db.Status().Epoch == taker.db.Status().Epoch {
 			t.Fatal("two writers have one epoch")
 		}
+		if stalled && m.db != nil {
+			_, _ = m.db.Collect(m.ctx) // it does not know yet that it is fenced
+		}
 		wantShipped(t, h, server, taker)
+		pins.check(t, h, server)
 		if stalled {
 			m.wantFenced(t)
 		}
@@ -220,6 +228,7 @@ func runCrashes(t *testing.T, seed uint64) (crashes, lost int) {
 			disk = taker.image.CrashKeepAll()
 		}
 	}
+	wantNoLeftovers(t, h, server)
 	return crashes, lost
 }
 

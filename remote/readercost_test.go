@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,6 +46,9 @@ func shippedOneByOne(t testing.TB, n, flushed int) *memstore.Store {
 			ok(t, db.Flush())
 			ok(t, db.Ship(t.Context()))
 		}
+	}
+	for n > 64 && len(names(t, store, "state/")) == 0 {
+		runtime.Gosched() // it is stored in the background
 	}
 	return store
 }

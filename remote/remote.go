@@ -10,8 +10,9 @@
 // That one cannot ship anything any more, whatever it still does, and its transactions fail with
 // [ErrFenced]. What it had committed but not shipped stays in its folder only.
 //
-// Stores are in packages of their own; package objstore says what they must do. Nothing in a store
-// is deleted yet.
+// Stores are in packages of their own; package objstore says what they must do. A store keeps what
+// it takes to restore the commits of some days ([Options.Retention]) and those that are pinned
+// ([Pin]); the writer deletes all else.
 package remote
 
 import (
@@ -85,14 +86,19 @@ type Options struct {
 	// CloseTimeout is how long Close tries to ship what is left. Default: 0, which means 30 seconds.
 	CloseTimeout time.Duration
 
+	// Retention is for how long the store keeps what it takes to restore a commit, after the next
+	// one. Readers that fall behind by more have to begin anew. Default: 0, which means 7 days.
+	Retention time.Duration
+
 	// Writer is a name for people of who writes, such as that of the machine, of up to 255 bytes.
 	// Default: "".
 	Writer string
 }
 
 const (
-	defaultInterval = time.Second
-	defaultWait     = 30 * time.Second
+	defaultInterval  = time.Second
+	defaultWait      = 30 * time.Second
+	defaultRetention = 7 * 24 * time.Hour
 )
 
 // withDefaults returns o with every zero field set.
@@ -106,6 +112,7 @@ func (o *Options) withDefaults() (set Options) {
 	}
 	set.MaxLag = orDefault(set.MaxLag, defaultWait)
 	set.CloseTimeout = orDefault(set.CloseTimeout, defaultWait)
+	set.Retention = orDefault(set.Retention, defaultRetention)
 	if set.Database == nil {
 		set.Database = new(stoat.Options)
 	}
@@ -114,7 +121,9 @@ func (o *Options) withDefaults() (set Options) {
 
 // shipping returns how to ship.
 func (o *Options) shipping() ship.Config {
-	c := ship.Config{Writer: o.Writer, Interval: o.Interval, MaxLag: o.MaxLag, Window: 1}
+	c := ship.Config{
+		Writer: o.Writer, Interval: o.Interval, MaxLag: o.MaxLag, Window: 1, Retention: o.Retention,
+	}
 	if o.Durability == Wait {
 		c.Withhold, c.Window = true, windowOfWait
 	}
@@ -229,6 +238,13 @@ func (db *DB) Ship(ctx context.Context) error { return db.shipper.Wait(ctx) }
 // its way, and tries until ctx ends. If another process has opened the database for writing, the
 // error is [ErrFenced].
 func (db *DB) Confirm(ctx context.Context) error { return db.shipper.Confirm(ctx) }
+
+// Collect deletes what nobody needs who restores a commit of the retention, or a pinned one
+// ([Pin]), and returns how many objects it has deleted. A database does so by itself now and then,
+// if there is something to delete.
+func (db *DB) Collect(ctx context.Context) (deleted int, err error) {
+	return db.shipper.Collect(ctx)
+}
 
 // Close ships what is committed and closes the local database. If the store does not answer in
 // [Options.CloseTimeout], the error is [ErrUnshipped]: then the folder has everything, and the next

@@ -20,7 +20,9 @@ type Status struct {
 	Bytes    uint64 // sent to the store since then
 
 	Failed error // why the last request failed; nil if it did not, or if it is being tried again
-	Ended  error // why nothing is shipped any more, such as ErrFenced; nil while it is
+	// Uncollected is why the last try to delete what nobody needs failed; nil if it did not.
+	Uncollected error
+	Ended       error // why nothing is shipped any more, such as ErrFenced; nil while it is
 }
 
 // Status returns how far the database is shipped.
@@ -29,7 +31,7 @@ func (db *DB) Status() Status {
 	return Status{
 		Epoch: s.Epoch, Commit: s.Newest, Shipped: s.Shipped, Lag: s.Lag,
 		Requests: db.store.requests.Load(), Bytes: db.store.bytes.Load(),
-		Failed: s.Failed, Ended: s.Ended,
+		Failed: s.Failed, Uncollected: s.Uncollected, Ended: s.Ended,
 	}
 }
 

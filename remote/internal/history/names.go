@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/binary"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
@@ -13,10 +14,9 @@ import (
 const (
 	logPrefix   = "log/"
 	statePrefix = "state/"
+	// DataPrefix is how the names of the objects begin that hold files.
+	DataPrefix = "data/"
 )
-
-// DataPrefix is what the names of the objects that hold files start with.
-const DataPrefix = "data/"
 
 // logName returns the name of log object n.
 func logName(n uint64) string { return fmt.Sprintf("%s%016x", logPrefix, n) }
@@ -44,4 +44,10 @@ func logNumber(name string) (n uint64, ok bool) {
 	digits, isLog := strings.CutPrefix(name, logPrefix)
 	n, err := strconv.ParseUint(digits, 16, 64)
 	return n, isLog && err == nil && name == logName(n)
+}
+
+// ParseData returns which file an object holds; ok is false if none has the name.
+func ParseData(name string) (kind folder.Kind, number uint64, ok bool) {
+	kind, number = folder.Parse(path.Base(name))
+	return kind, number, kind.HoldsData() && DataName(kind, number) == name
 }

@@ -66,7 +66,7 @@ func (s *sim) writerStep(
 		}
 	case 1:
 		if *saved != nil {
-			err = w.Delete(ctx, *saved, 1)
+			_, err = log.Trim(ctx, *saved)
 		}
 	case 2:
 		err = s.confirm(ctx, w)

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,28 +113,6 @@ func (w *Writer) Finish(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// Delete deletes the log objects from number first on that no reader of a state needs. This writer
-// must have saved the state ([Log.Save]).
-func (w *Writer) Delete(ctx context.Context, s *object.State, first uint64) error {
-	var names []string
-	for n := max(first, 1); n+max(window(s.Claims), 1) <= s.Number; n++ {
-		if !stays(s, n) {
-			names = append(names, logName(n))
-		}
-	}
-	return w.log.Store.Delete(ctx, names)
-}
-
-// stays reports whether a log object is never deleted, or needed to restore the state.
-func stays(s *object.State, n uint64) bool {
-	_, isVoid := slices.BinarySearch(s.Void, n)
-	_, isClaim := s.ClaimIndex(n)
-	_, isPending := slices.BinarySearchFunc(s.Pending, n, func(p object.Pending, n uint64) int {
-		return cmp.Compare(p.Number, n)
-	})
-	return isVoid || isClaim || isPending
 }
 
 // Proof is the question whether a writer is the writer. It is of one moment: what the writer has

@@ -42,7 +42,7 @@ func TestFormat_examplesAreWhatIsWritten(t *testing.T) {
 	state, err := c.EncodeState(exampleState())
 	check(t, err)
 	for heading, got := range map[string][]byte{
-		"A claim": claim, "Parts": parts, "A small state": state,
+		"A claim": claim, "Parts": parts, "A small state": state, "A pin": EncodePin(examplePin()),
 	} {
 		if !bytes.Equal(got, example(t, heading)) {
 			t.Errorf("the example %q in %s should be\n%s", heading, formatFile, hex.Dump(got))

@@ -81,7 +81,11 @@ func FuzzDecodeAny(f *testing.F) {
 	f.Fuzz(func(t *testing.T, p []byte) {
 		_, logErr := c.DecodeLog("log/1", p)
 		_, stateErr := c.DecodeState("state/1", p)
-		for _, err := range []error{logErr, stateErr} {
+		_, headerErr := DecodeStateHeader("state/1", p)
+		if stateErr == nil && headerErr != nil {
+			t.Fatalf("the state is decoded, and its header not: %v", headerErr)
+		}
+		for _, err := range []error{logErr, stateErr, headerErr} {
 			if err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, corrupt.ErrFormat) {
 				t.Fatal(err)
 			}

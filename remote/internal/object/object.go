@@ -121,19 +121,42 @@ func (h *Header) append(dst []byte, k kind, payload []byte, rawBytes int) []byte
 // parse returns the header and the stored payload of the object in p, which has the given name, and
 // how many bytes the payload has once decompressed, or 0 if it is not compressed.
 func parse(name string, p []byte, k kind) (h Header, payload []byte, rawBytes int, err error) {
+	h, err = parseHeader(name, p, k)
+	if err != nil {
+		return h, nil, 0, err
+	}
+	payload = p[HeaderBytes:]
+	size := binary.LittleEndian.Uint32(p[sizeAt:])
+	switch {
+	case uint64(binary.LittleEndian.Uint32(p[lengthAt:])) != uint64(len(payload)):
+		err = corrupt.New(name, 0, "the payload has %d bytes, and the header says %d", len(payload),
+			binary.LittleEndian.Uint32(p[lengthAt:]))
+	case binary.LittleEndian.Uint32(p[payloadAt:]) != checksum.Of(payload):
+		err = corrupt.New(name, HeaderBytes, "checksum of the payload does not match")
+	case uint64(size) > uint64(k.rawMax()):
+		err = corrupt.New(name, 0, "the payload holds %d bytes, at most %d", size, k.rawMax())
+	}
+	return h, payload, int(size), err
+}
+
+// parseHeader returns the header of the object that p is the beginning of.
+func parseHeader(name string, p []byte, k kind) (h Header, err error) {
 	if len(p) < versionAt || string(p[:versionAt]) != string(k) {
-		return h, nil, 0, fmt.Errorf("%w: %w",
+		return h, fmt.Errorf("%w: %w",
 			corrupt.New(name, 0, "the object is not a %s of Stoat", k), corrupt.ErrFormat)
 	}
 	if len(p) < HeaderBytes {
-		return h, nil, 0, corrupt.New(name, 0, "the object has %d bytes, less than a header", len(p))
+		return h, corrupt.New(name, 0, "the object has %d bytes, less than a header", len(p))
 	}
 	if binary.LittleEndian.Uint32(p[sumAt:]) != checksum.Of(p[:sumAt]) {
-		return h, nil, 0, corrupt.New(name, 0, "checksum of the header does not match")
+		return h, corrupt.New(name, 0, "checksum of the header does not match")
 	}
 	if v := binary.LittleEndian.Uint32(p[versionAt:]); v != version {
-		return h, nil, 0, fmt.Errorf("%s has version %d, written by a newer version of Stoat: %w", name,
+		return h, fmt.Errorf("%s has version %d, written by a newer version of Stoat: %w", name,
 			v, corrupt.ErrFormat)
+	}
+	if binary.LittleEndian.Uint32(p[versionAt+4:]) != 0 {
+		return h, corrupt.New(name, 0, "reserved bytes of the header are not zero")
 	}
 	h = Header{
 		Database: [16]byte(p[databaseAt:]),
@@ -143,24 +166,16 @@ func parse(name string, p []byte, k kind) (h Header, payload []byte, rawBytes in
 		Previous: ID(p[previousAt:]),
 		Time:     binary.LittleEndian.Uint64(p[timeAt:]),
 	}
-	payload = p[HeaderBytes:]
-	size := binary.LittleEndian.Uint32(p[sizeAt:])
-	switch {
-	case binary.LittleEndian.Uint32(p[versionAt+4:]) != 0:
-		err = corrupt.New(name, 0, "reserved bytes of the header are not zero")
-	case uint64(binary.LittleEndian.Uint32(p[lengthAt:])) != uint64(len(payload)):
-		err = corrupt.New(name, 0, "the payload has %d bytes, and the header says %d", len(payload),
-			binary.LittleEndian.Uint32(p[lengthAt:]))
-	case binary.LittleEndian.Uint32(p[payloadAt:]) != checksum.Of(payload):
-		err = corrupt.New(name, HeaderBytes, "checksum of the payload does not match")
-	case uint64(size) > uint64(k.rawMax()):
-		err = corrupt.New(name, 0, "the payload holds %d bytes, at most %d", size, k.rawMax())
-	default:
-		if bad := h.check(k); bad != nil {
-			err = corrupt.New(name, 0, "%v", bad)
-		}
+	if bad := h.check(k); bad != nil {
+		return h, corrupt.New(name, 0, "%v", bad)
 	}
-	return h, payload, int(size), err
+	return h, nil
+}
+
+// DecodeStateHeader returns the header of a state, of which p is at least the first [HeaderBytes].
+// The name is for errors.
+func DecodeStateHeader(name string, p []byte) (Header, error) {
+	return parseHeader(name, p, stateKind)
 }
 
 // numberMax limits the numbers of objects, epochs and commits. It leaves room to count on.

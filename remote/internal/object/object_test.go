@@ -359,3 +359,16 @@ func TestDecode_refusesWhatExpandsTooMuch(t *testing.T) {
 		}
 	}
 }
+
+func TestActedSince_sawAnythingButClaimsAndVoidObjects(t *testing.T) {
+	s := &State{Header: Header{Number: 5}, Claims: []ClaimAt{{Number: 1}, {Number: 3}, {Number: 5}}}
+	for i, want := range []bool{true, true, false, false} {
+		if got := s.ActedSince(i); got != want {
+			t.Errorf("since claim %d: %v", i, got)
+		}
+	}
+	s.Void = []uint64{4}
+	if s.ActedSince(1) || !s.ActedSince(0) {
+		t.Error("a void object counts")
+	}
+}

@@ -243,6 +243,17 @@ func (s *State) ClaimIndex(n uint64) (i int, found bool) {
 	})
 }
 
+// ActedSince reports whether the log has anything but claims and void objects from claim i on,
+// which may be the next one. Then folders of earlier claims lack what counts.
+func (s *State) ActedSince(i int) bool {
+	if i >= len(s.Claims) {
+		return false
+	}
+	first := s.Claims[i].Number
+	at, _ := slices.BinarySearch(s.Void, first)
+	return s.Number-first+1 > uint64(len(s.Claims)-i+len(s.Void)-at)
+}
+
 // verifyClaims checks the claims and the void objects between them.
 func (s *State) verifyClaims() error {
 	var last ClaimAt

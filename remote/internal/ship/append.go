@@ -43,7 +43,8 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	room, head := s.writer.HasRoom(), s.writer.Head()
 	s.writing.Unlock()
 	edit := s.cargo.edit(head.Version)
-	if !room || edit == nil && head.Commit >= s.due.Load() {
+	bound := s.collector.bound.Load()
+	if !room || edit == nil && head.Commit >= s.due.Load() && head.Bound >= bound {
 		return nil, nil
 	}
 	next := &shipment{began: time.Now(), through: s.engine.Local()}
@@ -64,6 +65,9 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	}
 	if edit != nil {
 		parts = append(parts, object.Part{Edit: edit})
+	}
+	if head.Bound < bound {
+		parts = append(parts, object.Part{Bound: bound})
 	}
 	if len(parts) == 0 {
 		return nil, nil // what is due comes with files

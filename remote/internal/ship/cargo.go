@@ -65,6 +65,7 @@ func (s *Shipper) load(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stored && there.EditTo(c.held.Version) == nil {
+		s.collector.delivered(there)
 		c.letGoLocked()
 	}
 	if c.busy || c.held != nil || !c.changed.Swap(false) {
@@ -123,6 +124,7 @@ func (s *Shipper) storeFile(
 	defer func() { err = errors.Join(err, file.Close()) }()
 	name := history.DataName(kind, number)
 	if number>>epochShift == s.epoch {
+		s.collector.store(name)
 		return s.log.Store.Put(ctx, name, file, size)
 	}
 	return s.adopt(ctx, name, file, size)

@@ -39,6 +39,9 @@ func (s *Shipper) Claim(found engine.Found) (first uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if s.collector.local, err = localFiles(found); err != nil {
+		return 0, err
+	}
 	err = s.take(found.Branch, func(state *object.State) error {
 		return continues(state, last, found)
 	})
@@ -46,6 +49,18 @@ func (s *Shipper) Claim(found engine.Found) (first uint64, err error) {
 		return 0, err
 	}
 	return s.epoch << epochShift, writeClaim(found.Folder, found.Dir, s.writer.State())
+}
+
+// localFiles returns the names that the files of a folder have in a store.
+func localFiles(found engine.Found) (map[string]bool, error) {
+	listing, err := folder.List(found.Folder, found.Dir)
+	names := map[string]bool{}
+	for kind, number := range listing.All() {
+		if kind.HoldsData() {
+			names[history.DataName(kind, number)] = true
+		}
+	}
+	return names, err
 }
 
 // take takes the role of the writer, if check returns nil.
@@ -63,7 +78,7 @@ func (s *Shipper) take(branch uint64, check func(*object.State) error) (err erro
 
 // continues returns an error unless the folder has all commits of the state, and of nobody else.
 func continues(s *object.State, last object.ClaimAt, found engine.Found) error {
-	if s.Commit == 0 {
+	if !s.ActedSince(0) {
 		return nil // nothing was shipped
 	}
 	i, known := s.ClaimIndex(last.Number)
@@ -79,6 +94,10 @@ func continues(s *object.State, last object.ClaimAt, found engine.Found) error {
 		return fmt.Errorf("another writer has gone on after commit %d; commits %d to %d are only in "+
 			"the folder %s: move it away to keep them, and open an empty one: %w", end, end+1,
 			found.Commit, found.Dir, ErrApart)
+	case s.ActedSince(i + 1):
+		return fmt.Errorf("another writer has gone on after commit %d, and may have deleted what the "+
+			"folder %s needs in the store: open an empty folder, and move this one away if it is to be "+
+			"kept (it ends at commit %d): %w", end, found.Dir, found.Commit, ErrApart)
 	case end < s.Commit || found.Commit < s.Commit:
 		return fmt.Errorf("the folder %s ends at commit %d, and the store at %d: open an empty "+
 			"folder, and remove this one: %w", found.Dir, found.Commit, s.Commit, ErrApart)

@@ -41,6 +41,8 @@ type Config struct {
 	MaxLag   time.Duration // transactions wait while the oldest commit waits for longer than this
 	Withhold bool          // commits are withheld until they are in the store
 	Window   int           // how many log objects are sent at a time
+
+	Retention time.Duration // for how long the store keeps what it takes to restore a commit
 }
 
 // stateEvery is how many log objects are stored between two states: a claimant reads half as many
@@ -67,6 +69,8 @@ type Shipper struct {
 	saved  atomic.Uint64
 	group  group
 
+	collector collector
+
 	due     atomic.Uint64 // commits up to this one do not wait for others any more
 	shipped atomic.Uint64 // the newest commit in the log of the store
 	behind  atomic.Int64  // since when a commit waits, in nanoseconds since 1970; 0: none does
@@ -85,6 +89,7 @@ func New(source *Source, config Config) *Shipper {
 	s := &Shipper{Source: source, config: config, moved: make(chan struct{})}
 	s.wake, s.hurry = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.answered = make(chan struct{}, 1)
+	s.collector.due, s.collector.fresh = map[string]uint64{}, map[string]bool{}
 	return s
 }
 
@@ -98,9 +103,11 @@ func (s *Shipper) Start(e *engine.Engine) error {
 	s.engine, s.follower, s.stop = e, follower, stop
 	s.shipped.Store(s.writer.State().Commit)
 	s.group.taken.Store(s.shipped.Load())
+	s.collector.last = s.writer.State().Number
 	s.cargo.changed.Store(true)
 	s.running.Go(func() { s.watch(ctx) })
 	s.running.Go(func() { s.loop(ctx) })
+	s.running.Go(func() { s.tidy(ctx) })
 	return nil
 }
 
@@ -184,21 +191,33 @@ func (s *Shipper) Withholds() bool { return s.config.Withhold }
 
 // Wait returns when everything committed so far is in the store.
 func (s *Shipper) Wait(ctx context.Context) error {
-	for target := s.engine.Local(); ; {
+	target := s.engine.Local()
+	err := s.await(ctx, func() bool {
 		poke(s.hurry)
 		s.expect(target)
+		return s.shipped.Load() >= target
+	})
+	if err != nil && ctx.Err() != nil {
+		err = errors.Join(ErrUnshipped, err)
+	}
+	return err
+}
+
+// await returns when something is true, which is asked again after each thing that was shipped.
+func (s *Shipper) await(ctx context.Context, is func() bool) error {
+	for {
 		s.mu.Lock()
 		ended, moved, failed := s.ended, s.moved, s.failed
 		s.mu.Unlock()
 		switch {
-		case s.shipped.Load() >= target:
+		case is():
 			return nil
 		case ended != nil:
 			return ended
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(ErrUnshipped, context.Cause(ctx), failed)
+			return errors.Join(context.Cause(ctx), failed)
 		case <-moved:
 		}
 	}
@@ -257,7 +276,9 @@ type Status struct {
 	Shipped uint64        // the newest commit in the store
 	Lag     time.Duration // how long the oldest commit that is not there has waited, at most
 	Failed  error         // of the last try; nil if it succeeded
-	Ended   error         // why nothing is shipped any more
+
+	Uncollected error // of the last collection; nil if it succeeded
+	Ended       error // why nothing is shipped any more
 }
 
 // Status returns how far shipping has come.
@@ -268,6 +289,9 @@ func (s *Shipper) Status() Status {
 		Epoch: s.epoch, Shipped: s.shipped.Load(), Newest: s.engine.Local(),
 		Failed: s.failed, Ended: s.ended,
 	}
+	s.collector.mu.Lock()
+	st.Uncollected = s.collector.failure
+	s.collector.mu.Unlock()
 	if since := s.behind.Load(); since != 0 {
 		st.Lag = time.Since(time.Unix(0, since))
 	}

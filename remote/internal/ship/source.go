@@ -126,3 +126,22 @@ func (s *Source) get(ctx context.Context, name string, off, n int64) (p []byte, 
 		}
 	}
 }
+
+// Pin pins the end of the log of the database in the store.
+func (s *Source) Pin(ctx context.Context, name string) (*object.Pin, error) {
+	if err := s.identify(); err != nil {
+		return nil, err
+	}
+	return s.log.Pin(ctx, name)
+}
+
+// Pins returns the pins of the database in the store.
+func (s *Source) Pins(ctx context.Context) ([]history.NamedPin, error) {
+	if err := s.identify(); err != nil {
+		return nil, err
+	}
+	return s.log.Pins(ctx)
+}
+
+// Unpin removes a pin.
+func (s *Source) Unpin(ctx context.Context, name string) error { return s.log.Unpin(ctx, name) }

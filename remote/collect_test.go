@@ -1,0 +1,262 @@
+package remote_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote"
+	storelog "github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// past is a store as it was when its log ended at a number, as far as it still is.
+type past struct {
+	objstore.Store
+	end uint64
+}
+
+// hides reports whether an object was not there yet.
+func (p past) hides(name string) bool {
+	kind, digits, _ := strings.Cut(name, "/")
+	n, err := strconv.ParseUint(digits, 16, 64)
+	if kind == "state" {
+		n = 1<<63 - 1 - n
+	}
+	return (kind == "log" || kind == "state") && err == nil && n > p.end
+}
+
+// Get implements [objstore.Store].
+func (p past) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if p.hides(name) {
+		return nil, objstore.ErrNotExist
+	}
+	return p.Store.Get(ctx, name, off, n)
+}
+
+// List implements [objstore.Store].
+func (p past) List(
+	ctx context.Context, prefix, after string, limit int,
+) (shown []objstore.Object, err error) {
+	for {
+		page, err := p.Store.List(ctx, prefix, after, limit)
+		for _, o := range page {
+			if after = o.Name; !p.hides(o.Name) && len(shown) < limit {
+				shown = append(shown, o)
+			}
+		}
+		if err != nil || len(page) < limit || len(shown) == limit {
+			return shown, err
+		}
+	}
+}
+
+// logOf returns the log of the database in a store.
+func logOf(t testing.TB, store objstore.Store) *storelog.Log {
+	t.Helper()
+	codec, err := object.NewCodec()
+	ok(t, err)
+	id, _, err := storelog.Identify(t.Context(), store, codec)
+	ok(t, err)
+	return &storelog.Log{Store: store, Codec: codec, Database: id}
+}
+
+// names returns the names of the objects in a store with a prefix.
+func names(t testing.TB, store objstore.Store, prefix string) (names []string) {
+	t.Helper()
+	ok(t, storelog.EachObject(t.Context(), store, prefix, func(page []objstore.Object) error {
+		for _, o := range page {
+			names = append(names, o.Name)
+		}
+		return nil
+	}))
+	return names
+}
+
+// forgetful is options that keep nothing of the past.
+func forgetful() remote.Options {
+	o := quick()
+	o.Retention = time.Nanosecond
+	return o
+}
+
+// busy makes commits, with all sizes of tables in turn.
+func busy(t testing.TB, h *history, db *remote.DB, n int) {
+	t.Helper()
+	for i := range n {
+		ok(t, h.commit(db.DB))
+		if i%7 == 0 {
+			ok(t, db.Ship(t.Context()))
+		}
+	}
+	ok(t, db.Ship(t.Context()))
+}
+
+// collectAll collects until nothing is left to delete.
+func collectAll(t testing.TB, db *remote.DB) (deleted int) {
+	t.Helper()
+	for {
+		n, err := db.Collect(t.Context())
+		ok(t, err)
+		if deleted += n; n == 0 {
+			return deleted
+		}
+	}
+}
+
+func TestCollect_leavesWhatIsNeeded(t *testing.T) {
+	for i, sizes := range tuned.Sizes() {
+		store, h := memstore.New(), newHistory(t, uint64(10+i))
+		db, err := open(t, store, memfs.New(), forgetful(), sizes)
+		ok(t, err)
+		busy(t, h, db, 300)
+		ok(t, db.Flush())
+		for log, flushed := logOf(t, store), false; !flushed; {
+			end, err := log.End(t.Context())
+			ok(t, err)
+			flushed = len(end.Pending) == 0
+		}
+		if collectAll(t, db) == 0 {
+			t.Errorf("sizes %d: nothing was deleted", i)
+		}
+		ok(t, db.Close())
+		end, err := logOf(t, store).End(t.Context())
+		ok(t, err)
+		// Closing interrupts what is being stored.
+		if left := unnamed(t, store, end); len(left) > 3 {
+			t.Errorf("sizes %d: %v are left, and the version does not name them", i, left)
+		}
+		wantTrimmed(t, store)
+		h.wantAt(t, "a copy", restored(t, store), len(h.states)-1)
+	}
+}
+
+// wantTrimmed wants one state, and before it only the log objects that stay.
+func wantTrimmed(t testing.TB, store objstore.Store) {
+	t.Helper()
+	log := logOf(t, store)
+	states, err := log.States(t.Context())
+	ok(t, err)
+	if len(states) != 1 {
+		t.Fatalf("the states are %d", states)
+	}
+	s, err := log.StateAt(t.Context(), states[0])
+	ok(t, err)
+	before := 0
+	for _, name := range names(t, store, "log/") {
+		if !(past{store, s.Number - 1}).hides(name) {
+			before++
+		}
+	}
+	if before > len(s.Claims)+len(s.Pending) {
+		t.Errorf("%d log objects are left before state %d, which has %d claims and %d pending objects",
+			before, s.Number, len(s.Claims), len(s.Pending))
+	}
+}
+
+func TestCollect_keepsTheRetention(t *testing.T) {
+	store, h := memstore.New(), newHistory(t, 20)
+	o := quick()
+	o.Retention = time.Hour
+	db, err := open(t, store, memfs.New(), o, tuned.Sizes()[0])
+	ok(t, err)
+	busy(t, h, db, 300)
+	if n, err := db.Collect(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d objects are deleted: %v", n, err)
+	}
+	ok(t, db.Close())
+	end, err := logOf(t, store).End(t.Context())
+	ok(t, err)
+	for n := uint64(2); n <= end.Number; n += 5 {
+		if _, err := h.check(restored(t, past{store, n})); err != nil {
+			t.Errorf("as of log object %d: %v", n, err)
+		}
+	}
+}
+
+func TestPin_keepsWhatItTakes(t *testing.T) {
+	ctx, store, h := t.Context(), memstore.New(), newHistory(t, 21)
+	db, err := open(t, store, memfs.New(), forgetful(), tuned.Sizes()[0])
+	ok(t, err)
+	busy(t, h, db, 100)
+	pin, err := remote.Pin(ctx, store, "before-upgrade")
+	ok(t, err)
+	if pin.Commit != db.Status().Commit {
+		t.Errorf("the pin is of commit %d, and the database at %d", pin.Commit, db.Status().Commit)
+	}
+	_, err = remote.Pin(ctx, store, "before-upgrade")
+	wantErr(t, err, objstore.ErrExists)
+	_, err = remote.Pin(ctx, store, "Not A Name")
+	wantErr(t, err, objstore.ErrName)
+	at := len(h.states) - 1
+	busy(t, h, db, 200)
+	collectAll(t, db)
+	pins, err := logOf(t, store).Pins(ctx)
+	ok(t, err)
+	h.wantAt(t, "the pinned past", restored(t, past{store, pins[0].Number}), at)
+	files := len(names(t, store, "data/"))
+	listed, err := remote.Pins(ctx, store)
+	if err != nil || !slices.Equal(listed, []remote.PinInfo{pin}) {
+		t.Errorf("the pins are %v: %v", listed, err)
+	}
+	ok(t, remote.Unpin(ctx, store, "before-upgrade"))
+	ok(t, remote.Unpin(ctx, store, "before-upgrade"))
+	collectAll(t, db)
+	if now := len(names(t, store, "data/")); now >= files {
+		t.Errorf("%d files were kept for the pin, and %d are left without it", files, now)
+	}
+	ok(t, db.Close())
+	h.wantAt(t, "a copy", restored(t, store), len(h.states)-1)
+}
+
+// TestCollect_sweepsWhatACrashLeft stores a file of an earlier writer that no version names.
+func TestCollect_sweepsWhatACrashLeft(t *testing.T) {
+	ctx, store, disk, h := t.Context(), memstore.New(), memfs.New(), newHistory(t, 22)
+	db, err := open(t, store, disk, forgetful(), engine.Tuning{})
+	ok(t, err)
+	busy(t, h, db, 20)
+	ok(t, db.Close())
+	const left = "data/00/000007.other" // not a file of the database
+	orphan := storelog.DataName(folder.Table, 1<<36|999)
+	for _, name := range []string{left, orphan} {
+		ok(t, store.Create(ctx, name, []byte("table")))
+	}
+	db = mustOpen(t, store, disk)
+	busy(t, h, db, 1)
+	collectAll(t, db)
+	if there := names(t, store, "data/"); slices.Contains(there, orphan) ||
+		!slices.Contains(there, left) {
+		t.Errorf("the orphan should be gone, and %s stay: %v", left, there)
+	}
+	ok(t, db.Close())
+	h.wantAt(t, "a copy", restored(t, store), len(h.states)-1)
+}
+
+// TestOpen_refusesAFolderOnceAnotherWriterHasWritten lets a writer take over that commits
+// nothing, but ships a table.
+func TestOpen_refusesAFolderOnceAnotherWriterHasWritten(t *testing.T) {
+	store, disk, h := memstore.New(), memfs.New(), newHistory(t, 23)
+	first := mustOpen(t, store, disk)
+	busy(t, h, first, 20)
+	ok(t, first.Close())
+	second, err := open(t, store, memfs.New(), forgetful(), engine.Tuning{})
+	ok(t, err)
+	ok(t, second.Flush())
+	for log, acted := logOf(t, store), false; !acted; {
+		end, err := log.End(t.Context())
+		ok(t, err)
+		acted = end.ActedSince(len(end.Claims) - 1)
+	}
+	ok(t, second.Close())
+	_, err = open(t, store, disk, quick(), engine.Tuning{})
+	wantErr(t, err, remote.ErrApart)
+}

@@ -1,0 +1,316 @@
+package ship
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// collector is what is known of objects that can be deleted.
+type collector struct {
+	bound atomic.Uint64 // the unlink bound to create; the log may have it already
+
+	mu      sync.Mutex
+	due     map[string]uint64 // files to delete, and the numbers at which they were retired
+	fresh   map[string]bool   // files of this epoch that are stored, and in no version of the log yet
+	failure error             // of the last collection; nil if it succeeded
+
+	running sync.Mutex      // held during a collection; it guards what follows
+	local   map[string]bool // files that the folder had when this writer claimed the role
+	swept   bool            // orphans have been deleted
+	last    uint64          // the end of the log after the last collection
+	next    time.Time       // no collection finds anything before; zero: a new object is needed, too
+}
+
+// Collect deletes what nobody needs who restores a commit of the retention, or a pinned one. It
+// returns how many objects it has deleted.
+//
+// The unlink bound goes first: from then on, no new pin is of a position before it, and whoever
+// takes over knows that this writer has had the role. So what is deleted afterwards, however late,
+// is needed by nobody.
+func (s *Shipper) Collect(ctx context.Context) (deleted int, err error) {
+	c := &s.collector
+	c.running.Lock()
+	defer c.running.Unlock()
+	if !s.mayFind() {
+		return 0, nil
+	}
+	defer func() { c.note(err) }()
+	if err := s.saveEnd(ctx); err != nil {
+		return 0, err
+	}
+	first, err := s.firstKept(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if first > 0 {
+		if deleted, err = s.collectBefore(ctx, first); err != nil {
+			return deleted, err
+		}
+	}
+	orphans, err := s.sweep(ctx)
+	c.last = s.state().Number
+	return deleted + orphans, err
+}
+
+// collectBefore deletes what only positions before state first need.
+func (s *Shipper) collectBefore(ctx context.Context, first uint64) (deleted int, err error) {
+	c := &s.collector
+	c.retire(s.state().Retired, first)
+	if err := s.raise(ctx, first); err != nil {
+		return 0, err
+	}
+	if first, err = s.firstKept(ctx); err != nil || first == 0 { // there may be a new pin
+		return 0, err
+	}
+	state, err := s.log.StateAt(ctx, first)
+	if err != nil {
+		return 0, err
+	}
+	files := c.dueUpTo(first)
+	for rest := files; len(rest) > 0; {
+		n := min(len(rest), history.PageObjects)
+		if err := s.log.Store.Delete(ctx, rest[:n]); err != nil {
+			return deleted, fmt.Errorf("delete files that are retired: %w", err)
+		}
+		c.done(rest[:n])
+		rest, deleted = rest[n:], deleted+n
+	}
+	n, err := s.log.Trim(ctx, state)
+	return deleted + n, err
+}
+
+// firstKept returns the number of the newest state that is stored, at least as old as the retention
+// asks for, and not after any pin; 0 if there is none.
+func (s *Shipper) firstKept(ctx context.Context) (uint64, error) {
+	numbers, err := s.log.States(ctx)
+	if err != nil {
+		return 0, err
+	}
+	pins, err := s.log.Pins(ctx)
+	if err != nil {
+		return 0, err
+	}
+	most := s.state().Number // if another writer has taken over, there may be later states
+	for _, pin := range pins {
+		most = min(most, pin.Number)
+	}
+	numbers = numbers[:sort.Search(len(numbers), func(i int) bool { return numbers[i] > most })]
+	s.collector.next = time.Time{}
+	latest := uint64(max(0, time.Now().Add(-s.config.Retention).UnixMilli()))
+	after := sort.Search(len(numbers), func(i int) bool {
+		var at uint64
+		if err == nil {
+			at, err = s.log.StateTime(ctx, numbers[i])
+		}
+		if err == nil && at > latest {
+			s.collector.next = time.UnixMilli(int64(at)).Add(s.config.Retention)
+		}
+		return at > latest
+	})
+	if err != nil || after == 0 {
+		return 0, err
+	}
+	return numbers[after-1], nil
+}
+
+// tidy collects now and then while there may be something to delete, until ctx ends.
+func (s *Shipper) tidy(ctx context.Context) {
+	c := &s.collector
+	for sleep(ctx, min(max(s.config.Retention/8, time.Second), time.Hour), nil) {
+		c.running.Lock()
+		due := time.Now().After(c.next) && s.mayFind()
+		c.running.Unlock()
+		if due {
+			_, _ = s.Collect(ctx) // Status has the error
+		}
+	}
+}
+
+// mayFind reports whether a collection may find something to delete, now or later. The caller holds
+// collector.running.
+func (s *Shipper) mayFind() bool {
+	c, state := &s.collector, s.state()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return state.Number != c.last || !c.next.IsZero() || len(state.Retired) > 0 || len(c.due) > 0
+}
+
+// saveEnd stores the state at the end of the log, unless it is stored.
+func (s *Shipper) saveEnd(ctx context.Context) error {
+	state := s.state()
+	if state.Number <= s.saved.Load() {
+		return nil
+	}
+	saved, err := s.log.Save(ctx, state)
+	if saved {
+		s.saved.Store(state.Number)
+	}
+	return err
+}
+
+// state returns the state at the end of the log.
+func (s *Shipper) state() *object.State {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.writer.State()
+}
+
+// raise has the loop create an unlink bound, unless the log has it.
+func (s *Shipper) raise(ctx context.Context, bound uint64) error {
+	s.collector.bound.Store(bound)
+	return s.await(ctx, func() bool {
+		poke(s.wake)
+		return s.state().Bound >= bound
+	})
+}
+
+// sweep deletes, once, what earlier writers have stored and no version names: after a crash, or
+// because another one took over. Files of the folder may be named yet. It needs an object of this
+// writer's in the log: after that, no folder of an earlier writer is accepted any more, so nobody
+// else can name an earlier file.
+func (s *Shipper) sweep(ctx context.Context) (deleted int, err error) {
+	c, state := &s.collector, s.state()
+	if c.swept || !state.ActedSince(len(state.Claims)-1) {
+		return 0, nil
+	}
+	pins, err := s.log.Pins(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, pin := range pins {
+		if pin.Number < state.Bound {
+			return 0, nil // the state does not know what this one needs
+		}
+	}
+	known := s.known(state)
+	err = history.EachObject(ctx, s.log.Store, history.DataPrefix, func(page []objstore.Object) error {
+		var names []string
+		for _, o := range page {
+			_, number, ok := history.ParseData(o.Name)
+			if ok && number>>epochShift < s.epoch && !known[o.Name] {
+				names = append(names, o.Name)
+			}
+		}
+		deleted += len(names)
+		return s.log.Store.Delete(ctx, names)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("delete files that no version names: %w", err)
+	}
+	c.swept = true
+	return deleted, nil
+}
+
+// known returns the names of files of earlier epochs that may be needed.
+func (s *Shipper) known(state *object.State) map[string]bool {
+	names := namesOf(state.Version)
+	for name := range s.collector.local {
+		names[name] = true
+	}
+	for _, r := range state.Retired {
+		names[retiredName(r)] = true
+	}
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
+	for name := range s.collector.due {
+		names[name] = true
+	}
+	return names
+}
+
+// namesOf returns the names of the objects that hold the files of a version.
+func namesOf(v *manifest.Version) map[string]bool {
+	names := map[string]bool{}
+	for t := range v.Tables() {
+		names[history.DataName(folder.Table, t.Number)] = true
+	}
+	for _, f := range v.ValueFiles {
+		names[history.DataName(f.Kind(), f.Number)] = true
+	}
+	return names
+}
+
+// retiredName returns the name of the object that holds a retired file.
+func retiredName(r object.Retired) string {
+	kind := folder.Table
+	switch r.Kind {
+	case object.ValuesFile:
+		kind = folder.Values
+	case object.LogFile:
+		kind = folder.Log
+	}
+	return history.DataName(kind, r.File)
+}
+
+// retire adds the files that were retired up to a number.
+func (c *collector) retire(files []object.Retired, through uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range files {
+		if r.At <= through {
+			c.due[retiredName(r)] = r.At
+		}
+	}
+}
+
+// store notes a file of this epoch that is about to be stored.
+func (c *collector) store(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fresh[name] = true
+}
+
+// delivered notes the version in the log. Files that were stored for an earlier one, and are not in
+// it, will be in none.
+func (c *collector) delivered(v *manifest.Version) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.fresh) == 0 {
+		return
+	}
+	named := namesOf(v)
+	for name := range c.fresh {
+		if !named[name] {
+			c.due[name] = 0
+		}
+	}
+	clear(c.fresh)
+}
+
+// dueUpTo returns the names of files to delete that were retired up to a number.
+func (c *collector) dueUpTo(n uint64) (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, at := range c.due {
+		if at <= n {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// done forgets files that are deleted.
+func (c *collector) done(names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range names {
+		delete(c.due, name)
+	}
+}
+
+// note records the outcome of a collection.
+func (c *collector) note(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failure = err
+}
