@@ -184,9 +184,14 @@ func (e endpoint) Offer(to *session.Reader) (given *session.Offer, reason, err e
 	return given, reason, err
 }
 
-// give returns an offer as it is sent.
+// give returns an offer as it is sent, with proof runs of the acts that the checkpoint has seen. It
+// may not cover some of them, such as the grant by which it was made.
 func (t *txn) give(o *offer) (*session.Offer, error) {
 	author, err := t.head(o.horizon.at.log)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := t.seenBy(o.horizon.at, o.horizon)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +215,7 @@ func (t *txn) give(o *offer) (*session.Offer, error) {
 		return nil, err
 	}
 	return given, t.eachAct(func(at spot) error { // those that are not pruned yet
-		if at.seq >= o.horizon.covers[at.log] || stored[at] {
+		if at.seq >= seen[at.log] || stored[at] {
 			return nil
 		}
 		h, err := t.head(at.log)
