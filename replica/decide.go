@@ -132,6 +132,9 @@ func (t *txn) voters(c *candidate) ([]DeviceID, error) {
 			continue
 		}
 		last, err := t.timeOf(spot{log, count - 1})
+		if errors.Is(err, ErrPruned) {
+			continue // the checkpoint has not seen all that the horizon covers, and cannot follow it
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -166,13 +169,14 @@ func (t *txn) noteAct(h *head, seq uint64, e *entry.Entry) error {
 		return nil
 	}
 	hz, err := t.horizonOf()
-	if err != nil || hz != nil && hz.at == (spot{h.number, seq}) {
-		return err // this replica has started with it
+	if err != nil {
+		return err
 	}
 	c, err := t.candidate(spot{h.number, seq})
-	if err == nil {
-		err = t.openVotes(c)
+	if err != nil || hz != nil && hz.hash == c.hash {
+		return err // this replica has started with it
 	}
+	err = t.openVotes(c)
 	if err != nil {
 		return err
 	}

@@ -337,27 +337,40 @@ func (t *txn) claim(log entry.Hash, first uint64, prev entry.Hash, a, b fork.Sid
 }
 
 // applyProof cuts a log where a checked proof says, unless it is cut there or earlier already. What
-// a checkpoint covers counts all the same. The least proof is kept, also if it does not change the
-// cut, so that all replicas pass on the same.
+// a checkpoint covers counts all the same, and so does the checkpoint. The least proof is kept,
+// also if it does not change the cut, so that all replicas pass on the same.
 func (t *txn) applyProof(number uint32, p *fork.Proof) (cut bool, err error) {
 	h, first, err := t.beyond(number, p.First)
 	if err != nil {
 		return false, err
 	}
-	if known, err := t.hasProof(h, p.First); err != nil || known {
+	hz, err := t.horizonOf()
+	if err != nil {
 		return false, err
 	}
-	if err := t.meta.Put(keyed(nil, prefixProof, number), p.Append(nil)); err != nil {
-		return false, err
+	if hz != nil && hz.at.log == number && hz.at.seq <= h.last() {
+		first = max(first, hz.at.seq+1) // the next checkpoint must follow it
 	}
-	if h.voids(first) {
-		return false, nil
-	}
-	if err := t.cutLog(h, first); err != nil {
-		return false, err
+	if cut, err = t.cutAt(h, first, p); err != nil || !cut {
+		return cut, err
 	}
 	if h, err = t.head(number); err != nil || h.sealed == 0 {
 		return err == nil, err
 	}
 	return true, t.grew(h, h.sealed, 0) // so that sessions announce it
+}
+
+// cutAt stores a proof, unless it is known, and makes the entries of its log from one on void,
+// unless they are.
+func (t *txn) cutAt(h *head, first uint64, p *fork.Proof) (cut bool, err error) {
+	if known, err := t.hasProof(h, p.First); err != nil || known {
+		return false, err
+	}
+	if err := t.meta.Put(keyed(nil, prefixProof, h.number), p.Append(nil)); err != nil {
+		return false, err
+	}
+	if h.voids(first) {
+		return false, nil
+	}
+	return true, t.cutLog(h, first)
 }

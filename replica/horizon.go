@@ -113,6 +113,12 @@ func (v vector) covered(s merge.Stamp) bool { return v[s.Log] > s.Seq && s != me
 // includes reports whether a checkpoint covers an entry.
 func (h *horizon) includes(at spot) bool { return h != nil && at.seq < h.covers[at.log] }
 
+// rivals reports whether an entry is another one than the checkpoint, in its place: its author has
+// forked the log.
+func (h *horizon) rivals(at spot, hash entry.Hash) bool {
+	return h != nil && h.at == at && h.hash != hash
+}
+
 // passed reports whether an entry is covered, and others of its log are covered behind it. Nobody
 // has to know such an entry any more.
 func (h *horizon) passed(at spot) bool { return h != nil && at.seq+1 < h.covers[at.log] }

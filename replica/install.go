@@ -52,9 +52,9 @@ func (in *installation) run() error {
 	if in.before != nil {
 		in.next.number = in.before.number + 1
 	}
-	for _, step := range []func() error{t.replayMarked, in.readLogs, in.checkLogs, in.placeLogs,
-		in.compareDeleted, in.settleBranches, in.passGaps, in.replaceLogs, in.replaceActs,
-		in.replaceStates, in.goOn} {
+	for _, step := range []func() error{t.replayMarked, in.readLogs, in.checkLogs, in.takeBranch,
+		in.placeLogs, in.compareDeleted, in.settleBranches, in.passGaps, in.replaceLogs,
+		in.replaceActs, in.replaceStates, in.goOn} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -93,6 +93,9 @@ func (a *incoming) mergeNext(t *txn, h *head, v *verified) (_ *head, reason, err
 	if h.next > 0 && v.done == 0 && v.prev != h.hash {
 		return nil, errBranch, nil
 	}
+	if hz, err := t.horizonOf(); err != nil || hz.rivals(spot{h.number, h.next}, v.hashes[v.done]) {
+		return nil, errBranch, err
+	}
 	reason, changes, err := a.accept(t, h, e, e.WholeSize(len(v.entries[v.done])))
 	if reason != nil || err != nil {
 		return nil, reason, err
