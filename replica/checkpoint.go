@@ -54,16 +54,20 @@ func (t *txn) makeCheckpoint() error {
 	if err := t.wholeSpace(); err != nil {
 		return err
 	}
-	act, err := t.newCheckpoint()
+	act, salts, err := t.newCheckpoint()
 	if err != nil {
 		return err
 	}
-	return t.issueCheckpoint(act)
+	return t.issueCheckpoint(act, salts)
 }
 
-// issueCheckpoint appends a checkpoint to the own log.
-func (t *txn) issueCheckpoint(act *entry.Checkpoint) error {
-	if err := t.space.claim(t.tx); err != nil {
+// issueCheckpoint appends a checkpoint to the own log, behind its salts.
+func (t *txn) issueCheckpoint(act *entry.Checkpoint, salts salts) error {
+	err := t.space.claim(t.tx)
+	if err == nil {
+		act.Salts, err = t.issueSalts(act, salts)
+	}
+	if err != nil {
 		return err
 	}
 	next, err := t.nextOwn()
@@ -73,15 +77,15 @@ func (t *txn) issueCheckpoint(act *entry.Checkpoint) error {
 	return err
 }
 
-// newCheckpoint returns the checkpoint that can be made now.
-func (t *txn) newCheckpoint() (*entry.Checkpoint, error) {
+// newCheckpoint returns the checkpoint that can be made now, and its salts, which must be issued.
+func (t *txn) newCheckpoint() (*entry.Checkpoint, salts, error) {
 	before, err := t.horizonOf()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	covers, err := t.coverable(before)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	number := uint64(1)
 	act := &entry.Checkpoint{}
@@ -89,30 +93,33 @@ func (t *txn) newCheckpoint() (*entry.Checkpoint, error) {
 		act.Before, number = before.hash, before.number+1
 	}
 	if open, err := t.hasOpen(before); err != nil || open {
-		return nil, cmp.Or(err, fmt.Errorf("one is there, and must be sealed, and others must write "+
-			"something, for it to count: %w", ErrNoCheckpoint))
+		return nil, nil, cmp.Or(err, fmt.Errorf("one is there, and must be sealed, and others must "+
+			"write something, for it to count: %w", ErrNoCheckpoint))
 	}
 	if err := t.replayMarked(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := t.markBeyond(covers); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := t.stage(covers, number); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixReplay))); err != nil {
-		return nil, err // nothing counts differently yet
+		return nil, nil, err // nothing counts differently yet
 	}
 	if act.Logs, err = t.coveredLogs(covers); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	next := &horizon{number: number, covers: covers}
 	if next.tops, err = t.topsOf(covers); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	act.Chunks, err = t.subtreesAt(next, nil, nil)
-	return act, err
+	salts, err := t.newSalts()
+	if err == nil {
+		act.Chunks, err = t.subtreesAt(next, salts, nil, nil)
+	}
+	return act, salts, err
 }
 
 // mayCheckpoint returns an error that is ErrNotAllowed unless this device may make checkpoints.

@@ -16,12 +16,12 @@ func (p *peer) forge(alter func(c *entry.Checkpoint)) {
 		if err != nil {
 			return err
 		}
-		act, err := t.newCheckpoint()
+		act, salts, err := t.newCheckpoint()
 		if err != nil {
 			return err
 		}
 		alter(act)
-		return t.issueCheckpoint(act)
+		return t.issueCheckpoint(act, salts)
 	})
 }
 

@@ -59,7 +59,7 @@ func (t *txn) exportOffer(f *frameWriter, o *offer) error {
 func (t *txn) exportChunks(ctx context.Context, f *frameWriter, o *offer) error {
 	var buf []byte
 	for i := range o.trees {
-		for n := range o.trees[i].leaves {
+		for n := o.act.Unchunked(i); n < len(o.trees[i].leaves); n++ {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -96,6 +96,15 @@ func newFileVectors(t *testing.T) *fileVectors {
 	b.put(task{ID: 3, Title: "after the checkpoint"})
 	add("a checkpoint, and what came after it", b)
 
+	d := newPeerOf(t, nil, nil, 1)
+	d.put(task{ID: 1, Title: "milk"})
+	d.grant(newGuest(t, d), Write)
+	d.grant(newGuest(t, d), Relay)
+	must(t, d.checkpoint())
+	must(t, d.space.Seal())
+	must(t, d.space.Prune())
+	add("a checkpoint with salts", d)
+
 	c := newGuest(t, b)
 	c.reopen([]string{"lists", "tasks"})
 	body, err := c.space.packet(context.Background(), &parcel{to: &session.Reader{}})

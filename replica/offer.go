@@ -28,8 +28,8 @@ type offer struct {
 // offeredTree is the state of a collection, or of the logs.
 type offeredTree struct {
 	number uint32
-	firsts [][]byte // the first keys of the chunks
-	leaves chunk.Tree
+	firsts [][]byte   // the first keys of the chunks; nil for a salt
+	leaves chunk.Tree // of the salt, if there is one, and of the chunks
 }
 
 // offer returns what this replica can offer by its horizon. The error is ErrMismatch if its state
@@ -40,6 +40,9 @@ func (t *txn) offer(hz *horizon) (*offer, error) {
 	known := s.offered
 	s.mu.Unlock()
 	missing, err := t.missingAt(hz)
+	if err == nil {
+		err = t.addUnsalted(missing, hz)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +50,22 @@ func (t *txn) offer(hz *horizon) (*offer, error) {
 		maps.Equal(known.missing, missing) {
 		return known, nil
 	}
+	o, err := t.newOffer(hz, missing)
+	if err == nil {
+		s.mu.Lock()
+		s.offered = o
+		s.mu.Unlock()
+	}
+	return o, err
+}
+
+// newOffer computes what can be offered by a horizon, without the collections that are missing.
+func (t *txn) newOffer(hz *horizon, missing map[string]uint32) (*offer, error) {
 	c, err := t.candidate(hz.at)
+	if err != nil {
+		return nil, err
+	}
+	salts, err := t.saltsOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -69,30 +87,33 @@ func (t *txn) offer(hz *horizon) (*offer, error) {
 		tree.leaves = append(tree.leaves, leaf)
 		return nil
 	}
-	subtrees, err := t.subtreesAt(hz, missing, each)
+	subtrees, err := t.subtreesAt(hz, salts, missing, each)
 	if err != nil {
 		return nil, err
 	}
+	return o, o.compare(t, subtrees)
+}
+
+// compare compares the state that is here with that of the checkpoint. What is missing here has no
+// leaves.
+func (o *offer) compare(t *txn, subtrees []chunk.Subtree) (err error) {
 	for i := range o.act.Chunks {
-		if _, lacking := missing[o.act.Chunks[i].Collection]; lacking && i <= len(subtrees) {
+		if _, lacking := o.missing[o.act.Chunks[i].Collection]; lacking && i <= len(subtrees) {
 			subtrees = slices.Insert(subtrees, i, o.act.Chunks[i])
 			o.trees = slices.Insert(o.trees, i, offeredTree{})
 		}
 	}
 	if !slices.Equal(subtrees, o.act.Chunks) {
-		return nil, ErrMismatch
+		return ErrMismatch
 	}
 	for i := range o.trees {
 		if name := o.act.Chunks[i].Collection; name != "" && len(o.trees[i].leaves) > 0 {
 			if o.trees[i].number, err = t.collectionNumber(name); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	s.mu.Lock()
-	s.offered = o
-	s.mu.Unlock()
-	return o, nil
+	return nil
 }
 
 // chunk returns a chunk of what is offered.
@@ -241,7 +262,8 @@ func (e endpoint) Chunk(
 	err = e.view(func(t *txn) error {
 		o, gives, _, err := t.offeringTo(to)
 		if err != nil || o == nil || o.horizon.hash != checkpoint || id.Tree >= len(o.trees) ||
-			!gives[id.Tree] || id.N >= len(o.trees[id.Tree].leaves) {
+			!gives[id.Tree] || id.N >= len(o.trees[id.Tree].leaves) ||
+			id.N < o.act.Unchunked(id.Tree) {
 			return err
 		}
 		content, err = t.chunk(o, id.Tree, id.N)

@@ -97,7 +97,7 @@ func (s *Space) verifyHorizon() error {
 func (t *txn) needless(hz *horizon) error {
 	wanted, err := t.wantedGaps()
 	for h, seq := range wanted {
-		if seq < hz.covers[h.number] {
+		if seq < hz.covers[h.number] || h.number == hz.at.log && seq < hz.at.seq {
 			return fmt.Errorf("content of log %s is missing: bring the space together with a replica "+
 				"that has it, and prune then: %w", h.id, ErrNotHeld)
 		}

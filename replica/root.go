@@ -12,7 +12,8 @@ import (
 
 // Root returns a hash of the whole state of the space, in a canonical form: replicas that have the
 // same entries have the same root. It reads all records, in the order of their keys. A replica that
-// lacks content has no root, which is [ErrNotHeld]; see [Space.CollectionRoot].
+// lacks content has no root, which is [ErrNotHeld]; see [Space.CollectionRoot]. Whoever knows the
+// root can check a guess of the state: give it to those only who may read the space.
 func (s *Space) Root(tx *stoat.Tx) ([32]byte, error) {
 	t, err := s.in(tx)
 	if err != nil {
@@ -42,14 +43,15 @@ func (s *Space) CollectionRoot(tx *stoat.Tx, name string) ([32]byte, error) {
 	if err != nil {
 		return [32]byte{}, wrap(s.name, err)
 	}
-	all, err := addSubtree(nil, name, t.canonical(name, number), nil)
+	all, err := addSubtree(nil, name, nil, t.canonical(name, number), nil)
 	if err != nil || len(all) == 0 {
 		return [32]byte{}, wrap(s.name, err)
 	}
 	return all[0].Root, nil
 }
 
-// cutAt is called with each chunk of a state and its first key; nil stands for nothing to do.
+// cutAt is called with each chunk of a state and its first key, and before with the leaf of a salt
+// alone; nil stands for nothing to do.
 type cutAt func(name string, first, content []byte, leaf chunk.Hash) error
 
 // records calls a function with each record of a collection and its canonical state, by key.
@@ -64,7 +66,7 @@ func (t *txn) subtrees(at cutAt) (all []chunk.Subtree, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if all, err = addSubtree(all, name, t.canonical(name, number), at); err != nil {
+		if all, err = addSubtree(all, name, nil, t.canonical(name, number), at); err != nil {
 			return nil, err
 		}
 	}
@@ -86,18 +88,25 @@ func (t *txn) canonical(name string, number uint32) records {
 	}
 }
 
-// addSubtree appends the root of a collection, if it has records.
+// addSubtree appends the root of a collection, with a salt unless that is nil, if it has records.
 func addSubtree(
-	all []chunk.Subtree, name string, each records, at cutAt,
+	all []chunk.Subtree, name string, salt []byte, each records, at cutAt,
 ) ([]chunk.Subtree, error) {
 	var leaves chunk.Tree
-	c := &chunk.Cutter{Emit: func(first, content []byte) error {
-		leaf := chunk.Leaf(content)
+	add := func(first, content []byte, leaf chunk.Hash) error {
 		leaves = append(leaves, leaf)
 		if at == nil {
 			return nil
 		}
 		return at(name, first, content, leaf)
+	}
+	c := &chunk.Cutter{Emit: func(first, content []byte) error {
+		if len(leaves) == 0 && salt != nil {
+			if err := add(nil, nil, chunk.Salt(salt)); err != nil {
+				return err
+			}
+		}
+		return add(first, content, chunk.Leaf(content))
 	}}
 	err := each(c.Add)
 	if err == nil {
@@ -109,7 +118,7 @@ func addSubtree(
 	if len(leaves) == 0 {
 		return all, nil
 	}
-	return append(all, chunk.Subtree{Collection: name, Chunks: uint64(len(leaves)),
+	return append(all, chunk.Subtree{Collection: name, Leaves: uint64(len(leaves)),
 		Root: leaves.Root()}), nil
 }
 

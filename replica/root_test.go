@@ -37,7 +37,7 @@ func TestRoot_ofManyChunksIsThatOfTheModel(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		chunks = all[0].Chunks
+		chunks = all[0].Leaves
 		got, err := p.space.CollectionRoot(tx, "tasks")
 		if err == nil && got != all[0].Root {
 			t.Error("the root of the collection is not that of its subtree")

@@ -77,7 +77,7 @@ func (s *Space) begin(o *session.Offer) (*start, error) {
 		if i > 0 && len(o.Trees[i]) == 0 {
 			continue
 		}
-		if uint64(len(o.Trees[i])) != sub.Chunks || o.Trees[i].Root() != sub.Root {
+		if uint64(len(o.Trees[i])) != sub.Leaves || o.Trees[i].Root() != sub.Root {
 			return nil, invalid("the chunks of %q are not those of the checkpoint", sub.Collection)
 		}
 	}
@@ -157,7 +157,7 @@ func (t *txn) unstaged(st *start) (all []session.ChunkID, err error) {
 		return nil, err
 	}
 	for i, tree := range st.trees {
-		for n := range tree {
+		for n := st.act.Unchunked(i); n < len(tree); n++ {
 			has := false
 			if b != nil {
 				if has, err = b.Has(tree[n][:]); err != nil {
@@ -220,8 +220,8 @@ func (e endpoint) Begin(
 			return err
 		}
 		chunks := 0
-		for _, tree := range st.trees {
-			chunks += len(tree)
+		for i, tree := range st.trees {
+			chunks += max(len(tree)-st.act.Unchunked(i), 0)
 		}
 		return t.meta.Put([]byte(keyStart),
 			st.evidence[0].Append(binary.AppendUvarint(nil, uint64(chunks))))
@@ -317,7 +317,8 @@ func (t *txn) content(leaf chunk.Hash) ([]byte, error) {
 // each calls fn with the records of a subtree, by key.
 func (st *start) each(t *txn, tree int, fn func(r *chunk.Record) error) error {
 	var last []byte
-	for _, leaf := range st.trees[tree] {
+	leaves := st.trees[tree]
+	for _, leaf := range leaves[min(st.act.Unchunked(tree), len(leaves)):] {
 		p, err := t.content(leaf)
 		if err != nil {
 			return err

@@ -37,6 +37,7 @@ const (
 	SizeMax  = sizeMost + 33<<20 // bytes of a chunk
 	domain   = "stoat.replica.chunk.v1"
 	inner    = "stoat.replica.node.v1"
+	salted   = "stoat.replica.salt.v1"
 	whole    = "stoat.replica.state.v2"
 	countMax = 1 << 32 // chunks of a collection
 )

@@ -17,12 +17,17 @@ func Leaf(chunk []byte) (h Hash) {
 	return h
 }
 
+// Salt returns the leaf of a salt, which comes before those of the chunks: whoever does not have it
+// cannot check a guess of the state against the root.
+func Salt(salt []byte) Hash { return sha256.Sum256(append([]byte(salted), salt...)) }
+
 func node(left, right Hash) Hash {
 	p := append(append([]byte(inner), left[:]...), right[:]...)
 	return sha256.Sum256(p)
 }
 
-// Tree is the Merkle tree of the chunks of a collection, given by its leaves. It has at least one.
+// Tree is the Merkle tree of a collection, given by its leaves: a salt, or none, and its chunks. It
+// has at least one.
 type Tree []Hash
 
 // split returns the number of leaves in the left half of a tree: the greatest power of two below n,
@@ -52,10 +57,10 @@ func (t Tree) Proof(n int) []Hash {
 
 // Verify reports whether a leaf is number n of the tree of a subtree, by its proof.
 func (s *Subtree) Verify(n uint64, leaf Hash, proof []Hash) bool {
-	if n >= s.Chunks {
+	if n >= s.Leaves {
 		return false
 	}
-	root, ok := climb(n, s.Chunks, leaf, proof)
+	root, ok := climb(n, s.Leaves, leaf, proof)
 	return ok && root == s.Root
 }
 
@@ -80,7 +85,7 @@ func climb(n, count uint64, leaf Hash, proof []Hash) (root Hash, ok bool) {
 // Subtree is the root of a collection.
 type Subtree struct {
 	Collection string
-	Chunks     uint64 // at least 1
+	Leaves     uint64 // at least 1: of a salt, if there is one, and of chunks
 	Root       Hash
 }
 
@@ -89,7 +94,7 @@ func Append(dst []byte, all []Subtree) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(all)))
 	for i := range all {
 		dst = wire.AppendBytes(dst, all[i].Collection)
-		dst = append(binary.AppendUvarint(dst, all[i].Chunks), all[i].Root[:]...)
+		dst = append(binary.AppendUvarint(dst, all[i].Leaves), all[i].Root[:]...)
 	}
 	return dst
 }
@@ -102,8 +107,8 @@ func Take(r *wire.Reader) []Subtree {
 		if i > 0 && all[i].Collection <= all[i-1].Collection {
 			r.Fail("the collections are not sorted")
 		}
-		if all[i].Chunks == 0 || all[i].Chunks > countMax {
-			r.Fail("a collection of %d chunks", all[i].Chunks)
+		if all[i].Leaves == 0 || all[i].Leaves > countMax {
+			r.Fail("a collection of %d chunks", all[i].Leaves)
 		}
 	}
 	return all

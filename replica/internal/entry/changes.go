@@ -26,7 +26,7 @@ const (
 // Changes is the content of a part of a data entry: what happened to the records of one collection.
 type Changes struct {
 	Fields  []string // the fields that the operations refer to, ascending
-	Records []Record // by ascending key
+	Records []Record // by ascending key; none: there is a salt only, for a checkpoint
 	// Salt is SaltSize random bytes, without which nobody can check a guess of the content against
 	// its hash; or none.
 	Salt []byte
@@ -80,6 +80,11 @@ func (c *Changes) Append(dst []byte) []byte {
 		dst = c.Records[i].append(dst)
 	}
 	return append(dst, c.Salt...)
+}
+
+// IsSalt reports whether this is the encoding of a salt only, which changes nothing.
+func IsSalt(content []byte) bool {
+	return len(content) == 2+SaltSize && content[0] == 0 && content[1] == 0
 }
 
 // Room returns about how many bytes Append appends.
@@ -174,11 +179,11 @@ func ParseChanges(p []byte) (*Changes, error) {
 			break
 		}
 	}
-	if len(c.Records) == 0 {
-		r.Fail("a part has no records")
-	}
 	if r.Len() > 0 {
 		c.Salt = r.Take(SaltSize)
+	}
+	if len(c.Records) == 0 && (c.Salt == nil || len(c.Fields) > 0) {
+		r.Fail("a part has no records")
 	}
 	return c, r.End()
 }

@@ -54,8 +54,8 @@ const (
 	SizeMax    = 16 << 20 // of an entry, in bytes
 	SeqMax     = 1 << 48  // numbers of entries are below
 	ContextMax = 32       // heads in a context
-	partsMax   = 64
-	groupMax   = 255 // bytes of the name of a group
+	PartsMax   = 64       // parts of an entry
+	groupMax   = 255      // bytes of the name of a group
 )
 
 // The flags of entries. All others are reserved.
@@ -198,7 +198,7 @@ func Parse(p []byte) (*Entry, error) {
 	r := wire.NewReader(p)
 	e := &Entry{}
 	e.parseHead(&r)
-	n := r.Count(partsMax, 3)
+	n := r.Count(PartsMax, 3)
 	if n > 0 {
 		e.Parts = make([]Part, n)
 	}

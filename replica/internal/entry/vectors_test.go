@@ -123,8 +123,12 @@ func sampleActs() []namedAct {
 		{"an endorsement", Act{Endorse: &Endorse{grant, Hash{9}}}},
 		{"a checkpoint", Act{Checkpoint: &Checkpoint{Before: Hash{3},
 			Logs: []CoveredLog{{Hash{5}, 300, Hash{6}}, {Hash{7}, 1, Hash{7}}},
-			Chunks: []chunk.Subtree{{Collection: "", Chunks: 1, Root: Hash{8}},
-				{Collection: "tasks", Chunks: 300, Root: Hash{9}}}}}},
+			Chunks: []chunk.Subtree{{Collection: "", Leaves: 1, Root: Hash{8}},
+				{Collection: "tasks", Leaves: 300, Root: Hash{9}}}}}},
+		{"a checkpoint with salts", Act{Checkpoint: &Checkpoint{Salts: 1,
+			Logs: []CoveredLog{{Hash{5}, 300, Hash{6}}},
+			Chunks: []chunk.Subtree{{Collection: "", Leaves: 1, Root: Hash{8}},
+				{Collection: "tasks", Leaves: 2, Root: Hash{9}}}}}},
 	}
 }
 

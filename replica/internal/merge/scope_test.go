@@ -121,7 +121,7 @@ func root(r *Record, o Order) [32]byte {
 	var all []chunk.Subtree
 	if !r.Empty() {
 		c := &chunk.Cutter{Emit: func(_, content []byte) error {
-			all = append(all, chunk.Subtree{Collection: "c", Chunks: 1, Root: chunk.Leaf(content)})
+			all = append(all, chunk.Subtree{Collection: "c", Leaves: 1, Root: chunk.Leaf(content)})
 			return nil
 		}}
 		_ = cmp.Or(c.Add(scopeKey, r.Append(nil, o)), c.Close())
