@@ -83,6 +83,16 @@ type Options struct {
 	// transactions wait before they begin. Default: 0, which means 30 seconds.
 	MaxLag time.Duration
 
+	// Uploads is how many files are sent at a time, besides log objects. More of them take more
+	// memory, as much as the store needs for a request: files themselves are not read into memory,
+	// except one at a time of those that were there before Open. Default: 0, which means 4.
+	Uploads int
+
+	// Bandwidth is how many bytes a second are sent, at most. Log objects count, and do not wait for
+	// files. With less than the database writes, what is shipped falls behind more and more. Default:
+	// 0, which means no limit.
+	Bandwidth int64
+
 	// CloseTimeout is how long Close tries to ship what is left. Default: 0, which means 30 seconds.
 	CloseTimeout time.Duration
 
@@ -99,6 +109,7 @@ const (
 	defaultInterval  = time.Second
 	defaultWait      = 30 * time.Second
 	defaultRetention = 7 * 24 * time.Hour
+	defaultUploads   = 4
 )
 
 // withDefaults returns o with every zero field set.
@@ -113,6 +124,7 @@ func (o *Options) withDefaults() (set Options) {
 	set.MaxLag = orDefault(set.MaxLag, defaultWait)
 	set.CloseTimeout = orDefault(set.CloseTimeout, defaultWait)
 	set.Retention = orDefault(set.Retention, defaultRetention)
+	set.Uploads = orDefault(set.Uploads, defaultUploads)
 	if set.Database == nil {
 		set.Database = new(stoat.Options)
 	}
@@ -122,7 +134,8 @@ func (o *Options) withDefaults() (set Options) {
 // shipping returns how to ship.
 func (o *Options) shipping() ship.Config {
 	c := ship.Config{
-		Writer: o.Writer, Interval: o.Interval, MaxLag: o.MaxLag, Window: 1, Retention: o.Retention,
+		Writer: o.Writer, Interval: o.Interval, MaxLag: o.MaxLag, Window: 1, Uploads: o.Uploads,
+		Rate: o.Bandwidth, Retention: o.Retention,
 	}
 	if o.Durability == Wait {
 		c.Withhold, c.Window = true, windowOfWait
@@ -130,11 +143,11 @@ func (o *Options) shipping() ship.Config {
 	return c
 }
 
-func orDefault(d, otherwise time.Duration) time.Duration {
-	if d <= 0 {
+func orDefault[N int | time.Duration](n, otherwise N) N {
+	if n <= 0 {
 		return otherwise
 	}
-	return d
+	return n
 }
 
 // DB is an open database that ships itself. It is safe for concurrent use.

@@ -42,6 +42,9 @@ func (l *Log) request(s *object.State, parts []object.Part) (*Request, error) {
 // Next returns the state after the object, if it counts.
 func (r *Request) Next() *object.State { return r.next }
 
+// Bytes returns how large the object is.
+func (r *Request) Bytes() int { return len(r.bytes) }
+
 // Send has the object stored, with tries until the outcome is known, which [Writer.Settle] then
 // looks at. After an error, which matches objstore.ErrUnknown, it is to be called again.
 func (r *Request) Send(ctx context.Context) error {

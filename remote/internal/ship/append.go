@@ -84,6 +84,7 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 
 // send has a log object stored, in the background.
 func (s *Shipper) send(ctx context.Context, r *history.Request) {
+	s.throttle.charge(r.Bytes()) // and does not wait for files
 	s.running.Go(func() {
 		began := time.Now()
 		for tries := 1; ; tries++ {

@@ -41,6 +41,8 @@ type Config struct {
 	MaxLag   time.Duration // transactions wait while the oldest commit waits for longer than this
 	Withhold bool          // commits are withheld until they are in the store
 	Window   int           // how many log objects are sent at a time
+	Uploads  int           // how many files are sent at a time
+	Rate     int64         // how many bytes of files are sent in a second; 0: any number
 
 	Retention time.Duration // for how long the store keeps what it takes to restore a commit
 }
@@ -63,6 +65,8 @@ type Shipper struct {
 	hurry    chan struct{} // holds an item: commits need not wait for others
 	answered chan struct{} // holds an item: the outcome of a log object is known
 	cargo    cargo         // files on their way
+	adopting sync.Mutex    // held while a file from before the claim is stored
+	throttle throttle
 
 	sent   []*shipment // log objects on their way, the loop's
 	saving atomic.Bool // a state is being stored
@@ -89,6 +93,7 @@ func New(source *Source, config Config) *Shipper {
 	s := &Shipper{Source: source, config: config, moved: make(chan struct{})}
 	s.wake, s.hurry = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.answered = make(chan struct{}, 1)
+	s.throttle.rate = config.Rate
 	s.collector.due, s.collector.fresh = map[string]uint64{}, map[string]bool{}
 	return s
 }

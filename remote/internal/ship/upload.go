@@ -1,0 +1,126 @@
+package ship
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// upload is a file to be stored: the first size bytes of it.
+type upload struct {
+	kind   folder.Kind
+	number uint64
+	size   int64
+}
+
+// uploads returns the files that a version names, and that the one in the store does not.
+func uploads(version, there *manifest.Version) (files []upload) {
+	known := there.TableNumbers()
+	for t := range version.Tables() {
+		if !known[t.Number] {
+			files = append(files, upload{folder.Table, t.Number, int64(t.Size)})
+		}
+	}
+	for _, f := range version.ValueFiles {
+		if _, ok := there.ValueFile(f.Number); !ok {
+			files = append(files, upload{f.Kind(), f.Number, int64(f.Size)})
+		}
+	}
+	return files
+}
+
+// storeFiles stores the files that a version names and the one in the store does not, several at a
+// time. Those that it has stored before an error are not stored again by the next call.
+func (s *Shipper) storeFiles(
+	ctx context.Context, held *engine.Held, there *manifest.Version,
+) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	files := uploads(held.Version, there)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(s.config.Uploads, len(files)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(files)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				if err := s.storeOnce(ctx, held, files[i]); err != nil {
+					fail(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// storeOnce stores a file, unless that was done.
+func (s *Shipper) storeOnce(ctx context.Context, held *engine.Held, u upload) error {
+	c := &s.cargo
+	c.mu.Lock()
+	done := c.sent[u]
+	c.mu.Unlock()
+	if done {
+		return nil
+	}
+	if err := s.storeFile(ctx, held, u); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sent == nil {
+		c.sent = map[upload]bool{}
+	}
+	c.sent[u] = true
+	return nil
+}
+
+// storeFile stores a file.
+func (s *Shipper) storeFile(ctx context.Context, held *engine.Held, u upload) (err error) {
+	file, err := held.Open(u.kind, u.number)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	name := history.DataName(u.kind, u.number)
+	if u.number>>epochShift == s.epoch {
+		s.collector.store(name)
+		return s.log.Store.Put(ctx, name, paced{ctx, file, &s.throttle}, u.size)
+	}
+	s.adopting.Lock() // one of them is in memory at a time
+	defer s.adopting.Unlock()
+	return s.adopt(ctx, name, file, u.size)
+}
+
+// adopt stores a file that was made before the claim. A copy of the folder may have another one by
+// this name, which whoever was the writer there may store even now; so the first one counts.
+func (s *Shipper) adopt(ctx context.Context, name string, file vfs.File, size int64) error {
+	body := make([]byte, size)
+	if n, err := (paced{ctx, file, &s.throttle}).ReadAt(body, 0); n < len(body) {
+		return fmt.Errorf("read for %s: %w", name, errors.Join(err, io.ErrUnexpectedEOF))
+	}
+	err := s.log.Store.Create(ctx, name, body)
+	if !errors.Is(err, objstore.ErrExists) {
+		return err
+	}
+	for at := int64(0); at < size; at += fetchBytes {
+		want := body[at:min(at+fetchBytes, size)]
+		there, err := s.log.Store.Get(ctx, name, at, int64(len(want)))
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(there, want) {
+			return fmt.Errorf("%s is another file in the store: %w", name, ErrApart)
+		}
+	}
+	return nil
+}

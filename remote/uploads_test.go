@@ -1,0 +1,115 @@
+package remote_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/testing/faultstore"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// crowd is a store that holds files back until enough of them are on their way.
+type crowd struct {
+	objstore.Store
+	enough int
+
+	mu       sync.Mutex
+	now, top int           // files on their way, and the most of them so far
+	complete chan struct{} // closed when there are enough
+}
+
+func (c *crowd) Put(ctx context.Context, name string, body io.ReaderAt, size int64) error {
+	if !strings.HasPrefix(name, "data/") {
+		return c.Store.Put(ctx, name, body, size)
+	}
+	c.mu.Lock()
+	c.now++
+	if c.top = max(c.top, c.now); c.now == c.enough {
+		select {
+		case <-c.complete:
+		default:
+			close(c.complete)
+		}
+	}
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.now--
+	}()
+	select {
+	case <-c.complete:
+	case <-ctx.Done():
+	}
+	return c.Store.Put(ctx, name, body, size)
+}
+
+// load adds many tables to a database at once.
+func load(t testing.TB, db *remote.DB) {
+	t.Helper()
+	ok(t, db.Load(t.Context(), func(yield func(key, value []byte) bool) {
+		value := make([]byte, 100)
+		for i := 0; i < 1000 && yield(fmt.Appendf(nil, "%04d", i), value); i++ {
+		}
+	}))
+}
+
+// smallTables is a tuning with which load makes several tables.
+func smallTables() engine.Tuning { return engine.Tuning{TableBytes: 4 << 10, BlockBytes: 1 << 10} }
+
+func TestUploads_areAsManyAtATimeAsTheOptionSays(t *testing.T) {
+	store := &crowd{Store: memstore.New(), enough: 3, complete: make(chan struct{})}
+	o := quick()
+	o.Uploads = 3
+	db, err := open(t, store, memfs.New(), o, smallTables())
+	ok(t, err)
+	load(t, db)
+	ok(t, db.Ship(t.Context())) // ends only if there are three at a time
+	if store.top != 3 {
+		t.Errorf("%d files were on their way at a time", store.top)
+	}
+	ok(t, db.Close())
+	if _, err := restored(t, store.Store).Get([]byte("0999")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUploads_areNotRepeatedAfterAnError(t *testing.T) {
+	var mu sync.Mutex
+	sent, failed := map[string]int{}, ""
+	client := faultstore.NewServer(memstore.New()).Client(func(r faultstore.Request) faultstore.Fate {
+		mu.Lock()
+		defer mu.Unlock()
+		if !strings.HasPrefix(r.Name, "data/") || r.Op != faultstore.Put {
+			return faultstore.Answered
+		}
+		if sent[r.Name]++; len(sent) == 3 && failed == "" {
+			failed = r.Name
+			return faultstore.Failed
+		}
+		return faultstore.Answered
+	})
+	o := quick()
+	o.Uploads = 1 // so that no other one is cancelled
+	db, err := open(t, client, memfs.New(), o, smallTables())
+	ok(t, err)
+	load(t, db)
+	ok(t, db.Ship(t.Context()))
+	for name, n := range sent {
+		if want := 1; n > want && name != failed || n > 2 {
+			t.Errorf("%s was sent %d times", name, n)
+		}
+	}
+	if len(sent) < 4 || failed == "" {
+		t.Errorf("%d files were sent, and %q failed", len(sent), failed)
+	}
+	ok(t, db.Close())
+}
