@@ -21,19 +21,21 @@ type indexChange struct {
 }
 
 // indexChanges returns the effects of a record's change on the indexes. The record r is the new
-// one, or nil to delete it.
+// one, or nil to delete it. The caller gives the memory of the result back as s.changes.
 func (c *Collection[T]) indexChanges(s *session, key, old []byte, r *T) ([]indexChange, error) {
 	if len(c.shape.indexes) == 0 {
 		return nil, nil
 	}
+	changes := s.changes[:0]
+	s.changes = nil // a record that has expired may be deleted meanwhile
 	var after reflect.Value
 	if r != nil {
 		after = reflect.ValueOf(r).Elem()
 	}
 	was := former[T]{c: c, value: old}
-	var changes []indexChange
 	for _, x := range c.shape.indexes {
-		change := indexChange{unique: x.Unique}
+		change := nextChange(changes)
+		change.unique = x.Unique
 		var err error
 		if x.plain && c.codec == CodecBinary {
 			err = was.comparePlain(s, &change, x, after)
@@ -55,6 +57,25 @@ func (c *Collection[T]) indexChanges(s *session, key, old []byte, r *T) ([]index
 		changes = append(changes, change)
 	}
 	return changes, nil
+}
+
+// nextChange returns an empty change with the memory of the one that lies behind changes, if any.
+func nextChange(changes []indexChange) indexChange {
+	if len(changes) == cap(changes) {
+		return indexChange{}
+	}
+	before := &changes[:len(changes)+1][len(changes)]
+	return indexChange{remove: before.remove[:0], adds: before.adds[:0]}
+}
+
+// again appends a copy of an entry to an empty list, whose memory it uses.
+func again(list [][]byte, entry []byte) [][]byte {
+	if cap(list) == 0 {
+		return [][]byte{bytes.Clone(entry)}
+	}
+	list = list[:1]
+	list[0] = append(list[0][:0], entry...)
+	return list
 }
 
 // former is the stored record that is about to change, decoded on demand.
@@ -106,10 +127,10 @@ func (f *former[T]) comparePlain(
 		return nil
 	}
 	if f.value != nil {
-		change.remove = [][]byte{bytes.Clone(s.before)}
+		change.remove = again(change.remove, s.before)
 	}
 	if after.IsValid() {
-		change.adds = [][]byte{bytes.Clone(s.after)}
+		change.adds = again(change.adds, s.after)
 	}
 	return nil
 }
@@ -158,13 +179,12 @@ func (i *indexChange) check(x *index, key []byte) error {
 	return nil
 }
 
-// apply changes the index.
-func (i *indexChange) apply(key []byte) error {
-	var scratch []byte
+// apply changes the index. It uses s.entry.
+func (i *indexChange) apply(s *session, key []byte) error {
 	for _, entry := range i.remove {
 		if !i.unique {
-			scratch = append(append(scratch[:0], entry...), key...)
-			entry = scratch
+			s.entry = append(append(s.entry[:0], entry...), key...)
+			entry = s.entry
 		}
 		if err := i.bucket.Delete(entry); err != nil {
 			return err
@@ -173,8 +193,8 @@ func (i *indexChange) apply(key []byte) error {
 	for _, entry := range i.adds {
 		value := key
 		if !i.unique {
-			scratch = append(append(scratch[:0], entry...), key...)
-			entry, value = scratch, nil
+			s.entry = append(append(s.entry[:0], entry...), key...)
+			entry, value = s.entry, nil
 		}
 		if err := i.bucket.Put(entry, value); err != nil {
 			return err

@@ -118,5 +118,5 @@ func (s *session) addEntries(x *index, key []byte, record reflect.Value) error {
 	if err := change.check(x, key); err != nil {
 		return err
 	}
-	return change.apply(key)
+	return change.apply(s, key)
 }

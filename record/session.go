@@ -22,6 +22,9 @@ type session struct {
 
 	key, value    []byte // buffers for the current record
 	before, after []byte // buffers for the values of an index
+	entry         []byte // buffer for an entry of an index
+
+	changes []indexChange // memory: see indexChanges; nil while it is used
 }
 
 // sessionKey is the key under which a transaction keeps a session.

@@ -16,13 +16,10 @@ func (c *Collection[T]) announce(s *session, key, old []byte) error {
 	return c.tap.Before(s.tx, key, old)
 }
 
-// storeEncoded stores an encoded record for the layer above, or deletes one if value is nil.
-func (c *Collection[T]) storeEncoded(tx *stoat.Tx, key, value []byte) error {
+// storeEncoded stores an encoded record for the layer above in place of old, or deletes it if value
+// is nil.
+func (c *Collection[T]) storeEncoded(tx *stoat.Tx, key, old, value []byte) error {
 	s, err := c.writable(tx)
-	if err != nil {
-		return err
-	}
-	old, err := s.find(key)
 	if err != nil || old == nil && value == nil {
 		return c.wrap(err)
 	}

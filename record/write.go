@@ -142,10 +142,11 @@ func (c *Collection[T]) place(s *session, key, old, value []byte, r *T) error {
 		return err
 	}
 	for _, change := range changes {
-		if err := change.apply(key); err != nil {
+		if err := change.apply(s, key); err != nil {
 			return err
 		}
 	}
+	s.changes = changes
 	if (old == nil) == (r == nil) {
 		return nil
 	}

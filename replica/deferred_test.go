@@ -11,9 +11,9 @@ import (
 func (p *peer) countStores() *int {
 	n, attached := 0, p.space.opened("tasks").tap
 	store := attached.Store
-	attached.Store = func(tx *stoat.Tx, key, value []byte) error {
+	attached.Store = func(tx *stoat.Tx, key, old, value []byte) error {
 		n++
-		return store(tx, key, value)
+		return store(tx, key, old, value)
 	}
 	return &n
 }

@@ -122,8 +122,12 @@ func (t *txn) replace(c *collection, r *chunk.Record) error {
 
 // create stores the state of a record that has none, with the record that shows it.
 func (t *txn) create(c *collection, r *chunk.Record) error {
+	stored, err := t.find(c, r.Key)
+	if err != nil {
+		return err
+	}
 	t.working().rewind()
-	s, err := t.blank(c, r.Key, nil)
+	s, err := t.blank(c, r.Key, stored)
 	if err != nil {
 		return err
 	}

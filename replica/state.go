@@ -349,7 +349,7 @@ func (s *state) show() error {
 	if (built == nil) == (stored == nil) && bytes.Equal(built, stored) {
 		return s.save(s.row)
 	}
-	err := s.c.tap.Store(s.t.tx, s.key, built)
+	err := s.c.tap.Store(s.t.tx, s.key, stored, built)
 	if errors.Is(err, tap.ErrUnfit) {
 		return s.save(s.row)
 	}

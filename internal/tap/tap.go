@@ -21,10 +21,11 @@ type Tap struct {
 	// Before is called before a record changes, with its key and its encoding, which is nil if the
 	// record is new. Neither may be retained. After an error, the record does not change.
 	Before func(tx *stoat.Tx, key, old []byte) error
-	// Store stores an encoded record, or deletes one if value is nil, with its indexes and without
-	// calling Before. If the type of the collection cannot hold the record, or an index not its
-	// values, nothing changes and the error is ErrUnfit. Package record sets it.
-	Store func(tx *stoat.Tx, key, value []byte) error
+	// Store stores an encoded record in place of old, or deletes it if value is nil, with its
+	// indexes and without calling Before. Old is what the transaction has under the key, nil for
+	// nothing, so that it is looked up once. If the type of the collection cannot hold the record,
+	// or an index not its values, nothing changes and the error is ErrUnfit. Package record sets it.
+	Store func(tx *stoat.Tx, key, old, value []byte) error
 }
 
 // name is the key under which a transaction keeps the tap of a collection to be opened.
