@@ -1,8 +1,6 @@
 package run
 
 import (
-	"bytes"
-
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -15,13 +13,37 @@ type sample struct {
 	decided bool   // the choice is made for the bucket and the open table
 	copied  bool   // blocks of the bucket were copied, so the sample is not all of it
 	entries []sampleEntry
-	bytes   int // of the entries
+	memory  []byte // of their keys and values
+	bytes   int    // of the entries
 }
 
 // sampleEntry is an entry of a sample.
 type sampleEntry struct {
 	key   []byte
 	entry keyspace.Entry
+}
+
+// add copies an entry to the sample.
+func (s *sample) add(key []byte, e keyspace.Entry) {
+	key = s.keep(key)
+	if e.Value != nil {
+		e.Value = s.keep(e.Value)
+	}
+	s.entries = append(s.entries, sampleEntry{key, e})
+	s.bytes += len(key) + e.Size()
+}
+
+// keep returns a copy of p that is valid until the sample is empty.
+func (s *sample) keep(p []byte) []byte {
+	from := len(s.memory)
+	s.memory = append(s.memory, p...)
+	return s.memory[from:len(s.memory):len(s.memory)]
+}
+
+// empty forgets the entries, and keeps their memory.
+func (s *sample) empty() {
+	clear(s.entries)
+	s.entries, s.memory, s.bytes = s.entries[:0], s.memory[:0], 0
 }
 
 // collect adds an entry to the sample, or writes it if the choice is made.
@@ -43,9 +65,7 @@ func (w *Writer) collect(key []byte, e keyspace.Entry) error {
 		}
 		return w.write(key, e)
 	}
-	e.Value = bytes.Clone(e.Value)
-	s.entries = append(s.entries, sampleEntry{bytes.Clone(key), e})
-	if s.bytes += len(key) + e.Size(); s.bytes < w.config.SampleBytes {
+	if s.add(key, e); s.bytes < w.config.SampleBytes {
 		return nil
 	}
 	return w.release(partOfBucket)
@@ -82,14 +102,13 @@ func (w *Writer) release(of extent) error {
 		return err
 	}
 	w.besideLarge = false
-	entries := s.entries
-	s.entries, s.bytes = nil, 0
 	filled := w.tables.filled
-	for _, x := range entries {
+	for _, x := range s.entries {
 		if err := w.write(x.key, x.entry); err != nil {
 			return err
 		}
 	}
+	s.empty()
 	s.decided = w.choice.sure && w.tables.filled == filled
 	return nil
 }
