@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/wire"
@@ -44,7 +45,11 @@ func (r *Run) appendBrief(dst []byte, check [8]byte) []byte {
 }
 
 func (r *Run) appendEntries(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(r.Entries)))
+	size := binary.MaxVarintLen64 + len(r.Seal)
+	for _, e := range r.Entries {
+		size += wire.BytesLen(len(e))
+	}
+	dst = binary.AppendUvarint(slices.Grow(dst, size), uint64(len(r.Entries)))
 	for _, e := range r.Entries {
 		dst = wire.AppendBytes(dst, e)
 	}
