@@ -81,7 +81,7 @@ func (t *txn) uncut(covers vector) error {
 		}
 		end := *h
 		end.cut = n
-		_, err = t.moveCut(&end, h.cut, n)
+		err = t.moveCut(&end, h.cut, n, nil)
 		if err == nil {
 			err = t.voteAgain()
 		}

@@ -1,13 +1,7 @@
 package replica
 
-import (
-	"sort"
-
-	"github.com/stoatdb/stoat/replica/internal/hlc"
-)
-
 // cutLog makes the entries of a log from one on void. What happened before others changes with
-// that, so everything since is replayed.
+// that, so what they had seen is replayed, too.
 func (t *txn) cutLog(h *head, cut uint64) error {
 	counted := h.last() + 1
 	own, err := t.ownHead()
@@ -24,9 +18,12 @@ func (t *txn) cutLog(h *head, cut uint64) error {
 	if counted <= cut { // nothing that is void has counted here
 		return t.putHead(&end)
 	}
-	from, err := t.moveCut(&end, cut, counted)
+	gone, err := t.lostAt(h, cut)
 	if err == nil {
-		err = t.replayFrom(from)
+		err = t.moveCut(&end, cut, counted, gone)
+	}
+	if err == nil {
+		err = gone.replay(t)
 	}
 	if err == nil {
 		err = t.voteAgain()
@@ -64,47 +61,24 @@ func (t *txn) judgeLateAgain(last spot) error {
 }
 
 // moveCut stores the head of a log whose entries in [first, end) count now, or are void now. It
-// computes again what depends on them, except what other logs did meanwhile, and returns the time
-// of the first.
-func (t *txn) moveCut(h *head, first, end uint64) (from hlc.Time, err error) {
-	if from, err = t.timeOf(spot{h.number, first}); err != nil {
-		return 0, err
+// computes again what depends on them, except what other logs did meanwhile. Gone is what others
+// may have seen through them and have not any more, or nil if that is not known.
+func (t *txn) moveCut(h *head, first, end uint64, gone *lost) error {
+	from, err := t.timeOf(spot{h.number, first})
+	if err != nil {
+		return err
 	}
 	if err = t.putHead(h); err == nil {
 		clear(t.unseen)
 		err = t.renewVectors(from)
 	}
 	if err == nil {
-		err = t.recutRights(from)
+		err = t.recutRights(from, gone)
 	}
 	if err == nil {
 		err = t.replayEntries(h.number, first, end)
 	}
-	return from, err
-}
-
-// replayFrom replays the records that entries touch from a time on.
-func (t *txn) replayFrom(from hlc.Time) error {
-	for h, err := range t.eachHead() {
-		if err != nil {
-			return err
-		}
-		counted := h.last() + 1
-		first := sort.Search(int(counted), func(seq int) bool {
-			at, failed := t.timeOf(spot{h.number, uint64(seq)})
-			if failed != nil {
-				err = failed
-			}
-			return at >= from
-		})
-		if err == nil {
-			err = t.replayEntries(h.number, uint64(first), counted)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // forget notes what the own log has seen only through entries that are void now, so that its next

@@ -12,7 +12,6 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
-	"github.com/stoatdb/stoat/tuple"
 )
 
 // forger writes a log by hand.
@@ -44,15 +43,8 @@ func (f *forger) add(e *entry.Entry) {
 	f.seq, f.prev = f.seq+1, hash
 }
 
-// data returns an entry that stores a title, some milliseconds after noon.
-func data(ms int, title string) *entry.Entry {
-	changes := entry.Changes{Fields: []string{"title"}, Records: []entry.Record{{
-		Key: tuple.AppendInt(nil, 1),
-		Ops: []entry.Op{{Kind: entry.OpSet, Value: tuple.AppendString(nil, title)}},
-	}}}
-	return &entry.Entry{Time: hlc.At(noon.Add(time.Duration(ms) * time.Millisecond)),
-		Kind: entry.KindData, Parts: []entry.Part{{Group: "tasks", Data: changes.Append(nil)}}}
-}
+// data returns an entry that gives task 1 a title, some milliseconds after noon.
+func data(ms int, title string) *entry.Entry { return titling(ms, 1, title) }
 
 func TestApply_acceptsAForgerInItsOwnName(t *testing.T) {
 	p := newPeer(t, nil)

@@ -91,10 +91,10 @@ func (t *txn) truncateRights(log uint32, next uint64) error {
 	return v.refit()
 }
 
-// recutRights decides again who may do what, after the cut of a log has changed. From is the time
-// of the first entry for which that makes a difference; the caller replays what entries from then
-// on did.
-func (t *txn) recutRights(from hlc.Time) error {
+// recutRights decides again who may do what, after the cut of a log has changed, and replays what
+// entries did that have not seen a grant any more. From is the time of the first entry for which
+// the cut makes a difference, and gone is what others may not have seen any more.
+func (t *txn) recutRights(from hlc.Time, gone *lost) error {
 	v, err := t.rights()
 	if err != nil {
 		return err
@@ -103,38 +103,51 @@ func (t *txn) recutRights(from hlc.Time) error {
 	if err != nil {
 		return err
 	}
+	unseeing := map[firstKey]uint64{} // from the entry that had seen it to this one
 	for k, first := range firsts {
+		if !gone.has(spot{k.by, k.seq}) {
+			continue
+		}
 		at, err := t.timeOf(spot{k.log, first})
 		if err == nil && at >= from {
-			err = v.renewFirst(k, first)
+			unseeing[k], err = v.renewFirst(k, first)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return v.refit()
+	if err := v.refit(); err != nil {
+		return err
+	}
+	for k, to := range unseeing {
+		if err := t.replayEntries(k.log, firsts[k], to); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// renewFirst finds the first entry of a log that has seen a grant, which is not before least.
-func (v *rightsView) renewFirst(k firstKey, least uint64) error {
+// renewFirst finds the first entry of a log that has seen a grant, which is not before least. It
+// returns its number, or that of the entry that comes next.
+func (v *rightsView) renewFirst(k firstKey, least uint64) (first uint64, err error) {
 	h, err := v.t.head(k.log)
 	if err != nil || k.log == k.by {
-		return err
+		return least, err
 	}
 	granted, err := v.t.timeOf(spot{k.by, k.seq})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	from, to := least, h.next // those behind from and before to are undecided
 	for from < to {
 		middle := from + (to-from)/2
 		p, err := v.t.pastOf(spot{k.log, middle})
 		if err != nil {
-			return err
+			return 0, err
 		}
 		seen, err := p.has(spot{k.by, k.seq}, granted)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if seen {
 			to = middle
@@ -143,9 +156,9 @@ func (v *rightsView) renewFirst(k firstKey, least uint64) error {
 		}
 	}
 	if to == h.next {
-		return v.dropFirst(k)
+		return to, v.dropFirst(k)
 	}
-	return v.putFirst(k, to)
+	return to, v.putFirst(k, to)
 }
 
 // dropFirst says that a log has not seen a grant.
