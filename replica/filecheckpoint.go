@@ -50,7 +50,7 @@ func (t *txn) exportOffer(f *frameWriter, o *offer) error {
 	}
 	p := given.Append(nil)
 	if len(p) > session.OfferMax {
-		return errTooManyChunks
+		return session.ErrOfferSize
 	}
 	return f.write(fileCheckpoint, p)
 }
@@ -101,7 +101,8 @@ func (t *txn) lacksPruned(since Vector) (bool, error) {
 
 // fileStart is a start from the checkpoint of a file.
 type fileStart struct {
-	offer  *session.Offer
+	start  *start
+	trees  []chunk.Tree             // of the offer
 	lacks  map[session.ChunkID]bool // nil: this replica does not need the checkpoint
 	chunks [][]byte                 // that are not stored yet
 	size   int                      // of these
@@ -119,12 +120,18 @@ func (in *intake) begin(p []byte) error {
 	if err != nil {
 		return err
 	}
-	in.start = &fileStart{offer: offer}
-	needed, err := in.space.lacksCovered(offer)
+	in.start = &fileStart{trees: offer.Trees}
+	st, err := in.space.begin(offer, in.space.check)
+	if err != nil {
+		return err
+	}
+	needed, err := in.space.lacksCovered(st)
 	if err != nil || !needed {
 		return err
 	}
-	lacks, reason, err := endpoint{in.space}.Begin(offer, DeviceID{})
+	st.trees = offer.Trees // all of them
+	in.start.start = st
+	lacks, reason, err := endpoint{in.space}.beginStart(st, DeviceID{})
 	if reason != nil {
 		err = fmt.Errorf("%w: %w", ErrPruned, reason)
 	}
@@ -139,12 +146,8 @@ func (in *intake) begin(p []byte) error {
 }
 
 // lacksCovered reports whether this replica lacks entries that the checkpoint of an offer covers,
-// or the state there of collections that it wants.
-func (s *Space) lacksCovered(o *session.Offer) (lacks bool, err error) {
-	st, err := s.begin(o)
-	if err != nil {
-		return false, err
-	}
+// or the state there of collections that it wants. It leaves these subtrees of the start.
+func (s *Space) lacksCovered(st *start) (lacks bool, err error) {
 	err = endpoint{s}.view(func(t *txn) error {
 		if lacks, err = t.lacksCovered(st.act); err != nil || !lacks {
 			return err
@@ -165,8 +168,8 @@ func (in *intake) takeChunk(p []byte) error {
 	if err != nil {
 		return err
 	}
-	if g.Tree >= len(st.offer.Trees) || g.N >= len(st.offer.Trees[g.Tree]) ||
-		chunk.Leaf(g.Content) != st.offer.Trees[g.Tree][g.N] {
+	if g.Tree >= len(st.trees) || g.N >= len(st.trees[g.Tree]) ||
+		chunk.Leaf(g.Content) != st.trees[g.Tree][g.N] {
 		return invalid("a chunk of the file is not of its checkpoint")
 	}
 	if !st.lacks[g.ChunkID] {
@@ -199,7 +202,7 @@ func (in *intake) install() error {
 	if len(in.start.lacks) > 0 {
 		return nil
 	}
-	return endpoint{in.space}.Install(0, in.start.offer)
+	return in.space.installAll(0, in.start.start)
 }
 
 // started returns an error if chunks are missing of the checkpoint with which the file begins.

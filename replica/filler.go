@@ -69,9 +69,12 @@ func (f *filler) fill(name string, number uint32, tree int) error {
 
 // unstage forgets the start, which has come to its end.
 func (t *txn) unstage() error {
-	err := t.meta.DeleteBucket([]byte(stagedBucket))
-	if errors.Is(err, stoat.ErrBucketNotFound) {
-		err = nil
+	var failed error
+	for _, name := range []string{stagedBucket, piecesBucket} {
+		err := t.meta.DeleteBucket([]byte(name))
+		if err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
+			failed = errors.Join(failed, err)
+		}
 	}
-	return errors.Join(err, t.meta.Delete([]byte(keyStart)))
+	return errors.Join(failed, t.meta.Delete([]byte(keyStart)))
 }

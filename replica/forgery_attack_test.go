@@ -286,9 +286,11 @@ func TestAttack23_hugeSets(t *testing.T) {
 	g.add(genesis.Entry(hlc.At(noon)))
 	f.add(set(1, 0, n, false))
 	g.add(set(1, n/2, n, false))
+	added := f.begin()        // which is as long as a run may be
 	f.add(set(2, 0, n, true)) // has not seen what g added
-	must(t, errors.Join(p.space.apply([]*run{f.run}), p.space.apply([]*run{g.run})))
-	must(t, errors.Join(q.space.apply([]*run{g.run}), q.space.apply([]*run{f.run})))
+	both := []*run{added, f.run}
+	must(t, errors.Join(p.space.apply(both), p.space.apply([]*run{g.run})))
+	must(t, errors.Join(q.space.apply([]*run{g.run}), q.space.apply(both)))
 	agree(t, p, q)
 	if got := len(p.get(1).Tags); got != n {
 		t.Errorf("%d of %d elements are left", got, n)

@@ -187,22 +187,46 @@ func (t *txn) offeringTo(to *session.Reader) (o *offer, gives []bool, reason, er
 	return o, gives, nil, nil
 }
 
-// Offer implements session.Space.
-func (e endpoint) Offer(to *session.Reader) (given *session.Offer, reason, err error) {
+// encodedOffer is an offer as it is sent to those who are given the same subtrees. It is immutable.
+type encodedOffer struct {
+	offer   *offer
+	gives   []bool
+	offered *session.Offered
+}
+
+// Offered implements session.Space.
+func (e endpoint) Offered(to *session.Reader) (offered *session.Offered, reason, err error) {
 	err = e.view(func(t *txn) error {
 		o, gives, why, err := t.offeringTo(to)
 		if reason = why; err != nil || o == nil {
 			return err
 		}
-		given, err = t.give(o)
-		for i := 0; err == nil && i < len(gives); i++ {
+		e.s.mu.Lock()
+		known := e.s.encoded
+		e.s.mu.Unlock()
+		if known != nil && known.offer == o && slices.Equal(known.gives, gives) {
+			offered = known.offered
+			return nil
+		}
+		given, err := t.give(o)
+		if err != nil {
+			return err
+		}
+		for i := range gives {
 			if !gives[i] {
 				given.Trees[i] = nil
 			}
 		}
-		return err
+		if offered = session.Cut(given.Checkpoint, given.Append(nil)); offered == nil {
+			reason = session.ErrOfferSize
+			return nil
+		}
+		e.s.mu.Lock()
+		e.s.encoded = &encodedOffer{o, gives, offered}
+		e.s.mu.Unlock()
+		return nil
 	})
-	return given, reason, err
+	return offered, reason, err
 }
 
 // give returns an offer as it is sent, with proof runs of the acts that the checkpoint has seen. It

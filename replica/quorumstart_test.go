@@ -135,7 +135,7 @@ func TestAttack16_startWithoutTheQuorum(t *testing.T) {
 			if !errors.Is(reason, errQuorum) || !strings.Contains(reason.Error(), c.missing) {
 				t.Errorf("got %v", reason)
 			}
-			if err := (endpoint{victim.space}).Install(1, &o); !errors.Is(err, errQuorum) {
+			if err := (endpoint{victim.space}).installOffer(1, &o); !errors.Is(err, errQuorum) {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -41,6 +41,8 @@ type Space struct {
 	tables      map[uint32]*fieldTable // by collection, as last read
 	horizon     *knownHorizon          // as last read; nil: not yet
 	offered     *offer                 // to replicas that start; nil: not yet
+	encoded     *encodedOffer          // of offered, for the last of them; nil: not yet
+	begun       *begunStart            // from a checkpoint; nil: none
 	room        room
 	refusals    refusals
 	peers       map[uint64]Peer            // by the number of the session

@@ -40,8 +40,10 @@ type start struct {
 // chunksMax is the most chunks of a state with which a replica starts: 16 GiB of state, about.
 const chunksMax = 1 << 18
 
-// begin verifies an offer.
-func (s *Space) begin(o *session.Offer) (*start, error) {
+// begin verifies an offer, given what checks its proof runs.
+func (s *Space) begin(
+	o *session.Offer, check func(*evidence.Run) (*evidence.Proven, error),
+) (*start, error) {
 	st := &start{}
 	if len(o.Evidence) == 0 {
 		return nil, invalid("a checkpoint without a proof run")
@@ -51,7 +53,7 @@ func (s *Space) begin(o *session.Offer) (*start, error) {
 		if err != nil {
 			return nil, invalid("a proof run: %w", err)
 		}
-		proven, err := s.check(run)
+		proven, err := check(run)
 		if err != nil {
 			return nil, err
 		}
@@ -196,17 +198,11 @@ func (e endpoint) Starts() (starts bool, err error) {
 	return starts, err
 }
 
-// Begin implements session.Space.
-func (e endpoint) Begin(
-	o *session.Offer, from [32]byte,
-) (lacks []session.ChunkID, reason, err error) {
-	st, err := e.s.begin(o)
-	if errors.Is(err, errQuorum) || errors.Is(err, errTooManyChunks) {
-		return nil, err, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
+// beginStart begins to start with an offer by a device that was verified. It returns what this
+// replica lacks of the state, or why it does not start.
+func (e endpoint) beginStart(st *start, from DeviceID) (
+	lacks []session.ChunkID, reason, err error,
+) {
 	e.s.applying.Lock()
 	defer e.s.applying.Unlock()
 	err = e.s.inUpdate(func(t *txn) error {
@@ -231,29 +227,46 @@ func (e endpoint) Begin(
 
 // Stage implements session.Space.
 func (e endpoint) Stage(chunks [][]byte) error {
-	return e.s.inUpdate(func(t *txn) error {
-		if begun, err := t.begun(); err != nil || begun == nil {
-			return err // another session has ended the start
-		}
-		b, err := t.staged()
-		for i := 0; i < len(chunks) && err == nil; i++ {
-			leaf := chunk.Leaf(chunks[i])
-			err = b.Put(leaf[:], chunks[i])
-		}
-		return err
-	})
+	return e.s.inUpdate(func(t *txn) error { return t.stageChunks(chunks) })
 }
 
-// Install implements session.Space.
-func (e endpoint) Install(number uint64, o *session.Offer) error {
-	st, err := e.s.begin(o)
+// stageChunks stores chunks of a checkpoint that was begun.
+func (t *txn) stageChunks(chunks [][]byte) error {
+	if begun, err := t.begun(); err != nil || begun == nil {
+		return err // another session has ended the start
+	}
+	b, err := t.staged()
+	for i := 0; i < len(chunks) && err == nil; i++ {
+		leaf := chunk.Leaf(chunks[i])
+		err = b.Put(leaf[:], chunks[i])
+	}
+	return err
+}
+
+// Install implements session.Space. The seals of the proof runs are not checked again.
+func (e endpoint) Install(number uint64, of *session.Notice) error {
+	check := e.s.check
+	if e.s.starting().is(of) {
+		check = e.s.read
+	}
+	e.s.setStarting(nil)
+	o, err := e.assemble(of)
 	if err != nil {
 		return err
 	}
-	if err := e.s.install(number, st); err != nil {
+	st, err := e.s.begin(o, check)
+	if err != nil {
 		return err
 	}
-	_, err = e.s.applyFrom(0, nil) // what has waited for what the checkpoint covers
+	return e.s.installAll(number, st)
+}
+
+// installAll installs a start, and merges what has waited for what its checkpoint covers.
+func (s *Space) installAll(number uint64, st *start) error {
+	err := s.install(number, st)
+	if err == nil {
+		_, err = s.applyFrom(0, nil)
+	}
 	return err
 }
 

@@ -30,7 +30,7 @@ func startWith(t testing.TB, from, to *peer) {
 		must(t, err)
 		must(t, sink.Stage([][]byte{p}))
 	}
-	must(t, sink.Install(1, o))
+	must(t, sink.installOffer(1, o))
 }
 
 // together brings replicas together until they have the same.

@@ -65,6 +65,7 @@ import (
 //	bucket "touches"           the touch index: see touch.go
 //	bucket "base"              the states at the checkpoint: see base.go
 //	bucket "staged"            the chunks of the checkpoint to start with: see start.go
+//	bucket "pieces"            what is not whole yet of offers and chunks: see slices.go
 //
 // All numbers in keys are big-endian.
 const (
@@ -74,6 +75,7 @@ const (
 	touchesBucket = "touches"
 	basesBucket   = "base"
 	stagedBucket  = "staged"
+	piecesBucket  = "pieces"
 
 	keySpace         = "id"
 	keyDescription   = "description"

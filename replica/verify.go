@@ -82,7 +82,11 @@ func (s *Space) verify(tx *stoat.Tx, r *run, before *verified) (*verified, error
 		v.prev = *r.prev
 	}
 	at := entry.Place{Space: s.id, Log: r.log, Seq: r.first, Prev: v.prev}
+	size := 0 // with all content, as its author has sealed it
 	for _, stored := range r.entries {
+		if size >= runBytes {
+			return nil, invalid("log %s, entry %d: a run goes on behind %d bytes", r.log, at.Seq, size)
+		}
 		e, err := entry.Parse(stored)
 		if errors.Is(err, ErrNewer) {
 			return nil, fmt.Errorf("log %s, entry %d: %w", r.log, at.Seq, err)
@@ -90,6 +94,7 @@ func (s *Space) verify(tx *stoat.Tx, r *run, before *verified) (*verified, error
 		if err != nil {
 			return nil, invalid("log %s, entry %d: %w", r.log, at.Seq, err)
 		}
+		size += e.WholeSize(len(stored))
 		place := at
 		if at.Seq == 0 {
 			place.Log = entry.Hash{}

@@ -33,10 +33,12 @@ type Side struct {
 	Seal    [seal.Size]byte
 }
 
-// Limits of proofs.
+// Limits of proofs. A side is the end of a run, whose entries before the last have less than 64 KiB
+// with their content, and at most nine times as much without: a part takes four bytes at least, and
+// 36 if it is withheld.
 const (
-	SizeMax    = 16 << 20 // bytes of a proof
-	entriesMax = 256      // of a side
+	SizeMax    = 5 << 18 // bytes of a proof
+	entriesMax = 256     // of a side
 	version    = 1
 )
 

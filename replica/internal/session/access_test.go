@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"net"
+	"runtime"
 	"testing"
 	"testing/synctest"
 )
@@ -84,10 +85,14 @@ func warm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err := decoder(); err != nil {
+	d, err := decoder()
+	if err != nil {
 		t.Fatal(err)
-	} else if _, err := d.DecodeAll(z.EncodeAll(make([]byte, packMin), nil), nil); err != nil {
-		t.Fatal(err)
+	}
+	for range 2 * runtime.GOMAXPROCS(0) { // each encoder, and each decoder, has its own memory
+		if _, err := d.DecodeAll(z.EncodeAll(make([]byte, unpackedMax), nil), nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/stoatdb/stoat/replica/internal/fork"
 )
 
 // attacker is a peer that follows the protocol as far as it likes. It is a member of the space.
@@ -200,7 +202,7 @@ func TestAttack15_moreThanThereIsCreditFor(t *testing.T) {
 	victim := newMemory(1, 1)
 	err := attack(t, config(victim), greeted(func(a *attacker) {
 		part := make([]byte, FrameMax)
-		for range 2 + (window+chunkFrame)/FrameMax {
+		for range 2 + (window+(1<<20)+runOverhead+fork.SizeMax)/FrameMax {
 			a.write(framePart, part)
 		}
 	}))

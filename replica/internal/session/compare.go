@@ -21,22 +21,18 @@ type part struct {
 }
 
 // listedMax is the most logs that are listed at the end, before ranges are opened.
-const listedMax = 1 << 16
+const listedMax = 1 << 13
 
 // framesMax is the most frames of a round of ranges.
 const framesMax = splits*opensMax/rangesMax + 1
 
 func (s *Session) receiveRanges(p []byte) error {
-	got, err := parseSpans(p)
-	if err != nil {
-		return err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sink.ranges++; s.sink.ranges > framesMax {
 		return broken("ranges before the others were answered")
 	}
-	return s.queueLocked(item{ranges: got})
+	return s.queueLocked(item{kind: frameRanges, payload: p})
 }
 
 // noteListed notes logs on a page of heads, and how many of the oldest are news. Less says of which
@@ -66,8 +62,12 @@ func (c *comparison) noteListed(heads []Head, choices []choice, less []bool) {
 }
 
 // mergeRanges compares a round of ranges, once all of it is here, and says how to go on.
-func (s *Session) mergeRanges(got *spans) error {
+func (s *Session) mergeRanges(p []byte) error {
 	c := &s.sink.compared
+	got, err := parseSpans(p)
+	if err != nil {
+		return s.misread(frameRanges, err)
+	}
 	s.mu.Lock()
 	s.sink.ranges--
 	s.mu.Unlock()

@@ -96,7 +96,7 @@ func (s *Session) giveProof(dst []byte, log uint32) ([]byte, error) {
 
 // giveWhole appends a run or a fork proof, in as many frames as it takes.
 func (s *Session) giveWhole(dst []byte, k kind, p []byte) []byte {
-	s.spend(len(p))
+	s.spend(len(p) + wholeCost)
 	for len(p) > FrameMax {
 		dst, p = appendFrame(dst, framePart, p[:FrameMax]), p[FrameMax:]
 	}

@@ -12,7 +12,7 @@ import (
 // that, this side compares as a source, too.
 const (
 	leavesMax = 1 << 12
-	leafMax   = 1 << 14
+	leafMax   = 1 << 13
 )
 
 // lacks is where a sink finds what the source lacks. Of the goroutine that merges.

@@ -106,16 +106,6 @@ func (m *memory) Sync() error                  { return nil }
 func (m *memory) Proof(uint32) (*Proof, error) { return nil, errMemory }
 func (m *memory) Prove([]byte) error           { return errMemory }
 
-func (m *memory) Starts() (bool, error)                              { return false, nil }
-func (m *memory) Offer(*Reader) (o *Offer, reason, err error)        { return nil, nil, nil }
-func (m *memory) Unfilled() (string, error)                          { return "", nil }
-func (m *memory) Stage([][]byte) error                               { return errMemory }
-func (m *memory) Install(uint64, *Offer) error                       { return errMemory }
-func (m *memory) Chunk(*Reader, entry.Hash, ChunkID) ([]byte, error) { return nil, errMemory }
-func (m *memory) Begin(*Offer, [32]byte) (lacks []ChunkID, reason, err error) {
-	return nil, nil, errMemory
-}
-
 // MayRead lets the devices in readers read; nil: every device.
 func (m *memory) MayRead(device [32]byte) (reason, err error) {
 	m.mu.Lock()

@@ -10,8 +10,8 @@ import (
 // Limits of messages.
 const (
 	version        = 1
-	headsMax       = 2048 // in a frame
-	wantsMax       = 2048 // in a frame
+	headsMax       = 1024 // in a frame
+	wantsMax       = 1024 // in a frame
 	holdsMax       = 4096 // collections in a frame
 	nameMax        = 255  // bytes of the name of a collection
 	textMax        = 512  // bytes of a reason

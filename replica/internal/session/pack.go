@@ -131,9 +131,7 @@ func (s *Session) unpack(p []byte) error {
 		if k == framePacked || k == frameBye {
 			return broken("a frame of type %d in a packed one", k)
 		}
-		if k == frameRun || k == frameProof { // may wait for long, and would keep all of frames
-			payload = bytes.Clone(payload)
-		}
+		payload = bytes.Clone(payload) // may wait for long, and would keep all of frames
 		if err := s.handle(k, payload); err != nil {
 			return err
 		}

@@ -15,10 +15,10 @@ import (
 
 // Limits of ranges.
 const (
-	rangesMax = 1024    // in a frame
-	opensMax  = 1 << 11 // in a frame, of ranges of one round
-	splits    = 16      // parts of a range that is opened, at least, if it has as many ends
-	listMax   = 32      // logs of a range that is listed when it is opened
+	rangesMax = 1024 // in a frame
+	opensMax  = 512  // in a frame, of ranges of one round
+	splits    = 16   // parts of a range that is opened, at least, if it has as many ends
+	listMax   = 32   // logs of a range that is listed when it is opened
 )
 
 // Ends is the ends of all logs, in order. It is immutable.

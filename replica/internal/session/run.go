@@ -87,7 +87,7 @@ func parseRun(p []byte) (got *Run, of *brief, err error) {
 
 // complete returns the runs among items, with what brief ones leave out. Those of which the peer
 // has another branch than this replica, or which do not continue what is here, are only noted.
-func (s *Session) complete(items []item) ([]*Run, error) {
+func (s *Session) complete(items []received) ([]*Run, error) {
 	var heads []Head
 	for i := range items {
 		if of := items[i].brief; of != nil {
@@ -121,6 +121,9 @@ func (s *Session) complete(items []item) ([]*Run, error) {
 	return runs, nil
 }
 
+// partedMax is the most logs of which another branch is asked for.
+const partedMax = 1 << 10
+
 // miss notes that a run of a log could not be used. If the peer has another branch, all of it is to
 // be asked for.
 func (s *Session) miss(log [prefixSize]byte, next uint64, parted bool) error {
@@ -128,8 +131,10 @@ func (s *Session) miss(log [prefixSize]byte, next uint64, parted bool) error {
 	if k.parted == nil {
 		k.parted = map[[prefixSize]byte]bool{}
 	}
-	if parted && len(k.parted) < cursorsMax {
+	if parted && len(k.parted) < partedMax {
 		k.parted[log] = true
+	} else if parted {
+		k.lossy = true
 	}
 	return s.note([]Head{{Log: log, Next: next}})
 }

@@ -81,7 +81,7 @@ func New(config *Config) *Session {
 
 // outMax is the most bytes of frames that wait to be written. A peer that makes this side answer,
 // and does not read the answers, reaches it.
-const outMax = 1 << 20
+const outMax = 512 << 10
 
 // farewell is how long an ended session waits for the peer.
 const farewell = 2 * time.Second
@@ -114,7 +114,7 @@ func (s *Session) Run(ctx context.Context, conn io.ReadWriteCloser) error {
 	timer.Stop()
 	_ = conn.Close()
 	s.work.Wait()
-	if err := s.keep(); err != nil {
+	if err := errors.Join(s.leave(), s.keep()); err != nil {
 		s.fail(err)
 	}
 	switch failure := s.failure(); {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,9 +9,6 @@ import (
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
 )
-
-// partMax is how many bytes of a run may be incomplete before the sink gives credit for them.
-const partMax = 1 << 20
 
 // grantEach is how many bytes are merged before the sink gives credit for them.
 const grantEach = window / 8
@@ -67,60 +65,53 @@ type sink struct {
 }
 
 func (s *Session) receiveHeads(p []byte) error {
-	h, err := parseHeads(p)
-	if err != nil {
-		return err
-	}
 	s.permitted()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sink.pages++; s.sink.pages > pagesMax {
 		return broken("heads before the others were answered")
 	}
-	return s.queueLocked(item{heads: h})
+	return s.queueLocked(item{kind: frameHeads, payload: p})
 }
 
-// receiveWhole receives a run, a fork proof, an offer or a chunk, or a part of one.
-func (s *Session) receiveWhole(frame kind, p []byte) error {
-	k := &s.sink
+// receiveWhole receives a run, a fork proof, an offer or a chunk, or a part of one. What was begun
+// with credit may be completed.
+func (s *Session) receiveWhole(k kind, p []byte) error {
+	last := k != framePart
 	s.mu.Lock()
-	over := k.granted <= 0 && k.part == nil // what was begun with credit may be completed
-	k.granted -= int64(len(p))
+	over := s.sink.granted <= 0 && s.sink.part == nil
+	if s.sink.granted -= int64(len(p)); last {
+		s.sink.granted -= wholeCost
+	}
 	s.mu.Unlock()
 	if over {
 		return broken("it sends more than it has credit for")
 	}
-	last := frame != framePart
-	if !last || k.part != nil {
-		if len(k.part)+len(p) > s.wholeMax() {
-			return broken("a run of more than %d bytes", len(k.part))
-		}
-		k.part = append(k.part, p...)
-		if p = k.part; len(k.part) > partMax {
-			s.grant(FrameMax) // this is more than the credit may be
-		}
-	}
-	if !last {
-		return nil
-	}
-	k.part = nil
-	i := item{size: len(p)}
-	switch frame {
-	case frameProof:
-		i.proof = p
-	case frameCheckpoint:
-		i.offer = append([]byte{}, p...)
-	case frameChunk:
-		i.chunk = append([]byte{}, p...)
-	default:
-		var err error
-		if i.run, i.brief, err = parseRun(p); err != nil {
+	if !last || s.sink.part != nil {
+		if err := s.addPart(p); err != nil || !last {
 			return err
+		}
+		p, s.sink.part = s.sink.part, nil
+		if cap(p) > len(p)+len(p)/4 {
+			p = bytes.Clone(p)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.queueLocked(i)
+	return s.queueLocked(item{kind: k, payload: p, size: len(p) + wholeCost})
+}
+
+// addPart adds the next part of a whole.
+func (s *Session) addPart(p []byte) error {
+	part, limit := s.sink.part, s.wholeMax()
+	if len(part)+len(p) > limit {
+		return broken("a run of more than %d bytes", len(part))
+	}
+	if n := len(part) + len(p); n > cap(part) {
+		part = append(make([]byte, 0, min(max(2*n, 2*FrameMax), limit)), part...)
+	}
+	s.sink.part = append(part, p...)
+	return nil
 }
 
 // runOverhead is what a run may have besides its last entry.
@@ -140,7 +131,7 @@ func (s *Session) receiveMark(p []byte) error {
 		}
 		return nil
 	}
-	return s.queueLocked(item{mark: &m})
+	return s.queueLocked(item{kind: frameMark, mark: &m})
 }
 
 // grant lets the peer send more runs.
@@ -167,12 +158,9 @@ func (s *Session) regain(n int) {
 var errInvalid = errors.New("the peer sent entries that are not valid")
 
 // mergeRuns has runs merged.
-func (s *Session) mergeRuns(items []item) error {
-	if len(items) == 0 {
-		return nil
-	}
+func (s *Session) mergeRuns(got []received) error {
 	k := &s.sink
-	runs, err := s.complete(items)
+	runs, err := s.complete(got)
 	if err != nil {
 		return err
 	}
@@ -186,8 +174,8 @@ func (s *Session) mergeRuns(items []item) error {
 		}
 	})
 	n := 0
-	for i := range items {
-		n += items[i].size
+	for i := range got {
+		n += got[i].size
 	}
 	s.regain(n)
 	if k.idle > 0 {
@@ -218,8 +206,12 @@ func (s *Session) mergeRuns(items []item) error {
 }
 
 // mergeHeads asks for what is missing of the logs on a page of heads.
-func (s *Session) mergeHeads(page *headsPage) error {
+func (s *Session) mergeHeads(p []byte) error {
 	k := &s.sink
+	page, err := parseHeads(p)
+	if err != nil {
+		return s.misread(frameHeads, err)
+	}
 	logs, err := s.space.Find(page.heads)
 	if err != nil {
 		return err

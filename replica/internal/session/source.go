@@ -3,17 +3,23 @@ package session
 import (
 	"container/heap"
 	"errors"
+	"slices"
 )
 
-// window is how many bytes of runs a source may send before the sink has given more credit.
-const window = 4 << 20
+// window is the credit of a source before the sink has given more.
+const window = 3 << 19
+
+// wholeCost is the credit that a run or another whole takes besides its bytes. So small ones do not
+// take more memory than there is credit for.
+const wholeCost = 256
 
 // creditMax is the most credit that a sink may give.
 const creditMax = 1 << 40
 
 // Limits of a source.
 const (
-	cursorsMax = 1 << 16   // logs that a sink asks for at a time; twice that in all
+	cursorsMax = 9 << 10   // logs that a sink asks for at a time
+	cursorsFew = 2 << 10   // on their way, below which others are announced
 	burst      = 256 << 10 // bytes that are written at once, about
 	pushMax    = 1 << 10   // entries that a peer is sent without being asked what it has of them
 )
@@ -138,7 +144,7 @@ func (s *Session) give(dst []byte) ([]byte, error) {
 	if err != nil || !g.started {
 		return dst, err
 	}
-	few := len(g.cursors) < cursorsMax/2
+	few := len(g.cursors) < cursorsFew
 	if few && g.offer != nil {
 		if dst, err = s.giveOffer(dst); err != nil {
 			return dst, err
@@ -240,9 +246,20 @@ func (s *Session) queue(wants []want) error {
 	if len(wants) == 0 {
 		return nil
 	}
-	if len(g.cursors)+len(wants) > 2*cursorsMax {
+	if len(g.cursors)+len(wants) > cursorsMax+pagesMax*headsMax {
 		return broken("it wants more than it was offered")
 	}
+	for part := range slices.Chunk(wants, wantsMax) {
+		if err := s.queuePart(part); err != nil {
+			return err
+		}
+	}
+	g.marked = false
+	return nil
+}
+
+// queuePart does so for some of the wants.
+func (s *Session) queuePart(wants []want) error {
 	heads := make([]Head, len(wants))
 	for i := range wants {
 		heads[i] = Head{Log: wants[i].log, Next: wants[i].to}
@@ -260,7 +277,6 @@ func (s *Session) queue(wants []want) error {
 			}
 		}
 	}
-	g.marked = false
 	return nil
 }
 

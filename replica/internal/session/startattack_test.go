@@ -1,64 +1,15 @@
 package session
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"runtime"
-	"slices"
-	"sync"
 	"testing"
 
 	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 )
-
-// beginner is a replica in memory that starts from any checkpoint.
-type beginner struct {
-	*memory
-	mu        sync.Mutex
-	begun     int // times that a start was begun, or continued
-	staged    map[chunk.Hash]bool
-	installed chan struct{} // closed when it has
-}
-
-func newBeginner() *beginner {
-	return &beginner{memory: newMemory(1, 1), staged: map[chunk.Hash]bool{},
-		installed: make(chan struct{})}
-}
-
-func (b *beginner) config() *Config {
-	c := config(b.memory)
-	c.Spaces = []Space{b}
-	return c
-}
-
-func (b *beginner) Begin(o *Offer, _ [32]byte) (lacks []ChunkID, reason, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.begun++
-	for i, tree := range o.Trees {
-		for n, leaf := range tree {
-			if !b.staged[leaf] {
-				lacks = append(lacks, ChunkID{i, n})
-			}
-		}
-	}
-	return lacks, nil, nil
-}
-
-func (b *beginner) Stage(chunks [][]byte) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, p := range chunks {
-		b.staged[chunk.Leaf(p)] = true
-	}
-	return nil
-}
-
-func (b *beginner) Install(uint64, *Offer) error {
-	close(b.installed)
-	return nil
-}
 
 // contentOf returns the content of a chunk that an attacker offers.
 func contentOf(id ChunkID) []byte { return []byte{byte(id.Tree), byte(id.N)} }
@@ -73,6 +24,21 @@ func offerOf(checkpoint byte, chunks int) *Offer {
 		}
 	}
 	return o
+}
+
+// offer sends an offer, and returns the chunks that the victim then wants.
+func (a *attacker) offer(o *Offer) []ChunkID {
+	offered := Cut(o.Checkpoint, o.Append(nil))
+	a.write(frameCheckpoint, offered.append(nil))
+	all := a.wanted()
+	if len(all) == 0 || all[0].Tree != ofOffer {
+		return all
+	}
+	for _, id := range all {
+		a.give(id, offered.slice(id.N))
+	}
+	a.write(frameChunk, nil)
+	return a.wanted()
 }
 
 // wanted reads until the victim fetches chunks, and returns them; none if it ends the session.
@@ -90,7 +56,7 @@ func (a *attacker) wanted() (all []ChunkID) {
 			a.t.Error(err)
 		}
 		for _, r := range f.ranges {
-			for n := range r.count {
+			for n := range r.Count {
 				all = append(all, ChunkID{r.Tree, r.N + n})
 			}
 		}
@@ -100,8 +66,11 @@ func (a *attacker) wanted() (all []ChunkID) {
 
 // give sends a chunk.
 func (a *attacker) give(id ChunkID, content []byte) {
-	g := Given{id, content}
-	a.write(frameChunk, g.Append(nil))
+	for at := 0; at == 0 || at < len(content); at += pieceMax {
+		g := piece{id, uint64(at), at+pieceMax >= len(content),
+			content[at:min(at+pieceMax, len(content))]}
+		a.write(frameChunk, g.append(nil))
+	}
 }
 
 // A peer that withholds a chunk ends the session with an error that says so. What it gave stays,
@@ -114,8 +83,7 @@ func TestAttack17_chunksThatAreWithheld(t *testing.T) {
 	o := offerOf(7, 5)
 	err := attack(t, c, func(a *attacker) {
 		a.greet()
-		a.write(frameCheckpoint, o.Append(nil))
-		for _, id := range a.wanted() {
+		for _, id := range a.offer(o) {
 			if (id != ChunkID{1, 3}) {
 				a.give(id, contentOf(id))
 			}
@@ -129,8 +97,7 @@ func TestAttack17_chunksThatAreWithheld(t *testing.T) {
 	var wanted []ChunkID
 	_ = attack(t, victim.config(), func(a *attacker) {
 		a.greet()
-		a.write(frameCheckpoint, o.Append(nil))
-		for _, id := range a.wanted() {
+		for _, id := range a.offer(o) {
 			wanted = append(wanted, id)
 			a.give(id, contentOf(id))
 		}
@@ -155,13 +122,24 @@ func TestAttack17_chunksWithoutEnd(t *testing.T) {
 		"a chunk that is none": func(a *attacker, n int) { a.give(ChunkID{n, 1 << 20}, []byte{1}) },
 		"another content":      func(a *attacker, n int) { a.give(ChunkID{0, n % 5}, []byte{1}) },
 		"ends":                 func(a *attacker, _ int) { a.write(frameChunk, nil) },
+		"a piece behind a gap": func(a *attacker, _ int) {
+			a.write(frameChunk, (&piece{ChunkID{}, 1, false, []byte{1}}).append(nil))
+		},
+		"a chunk without an end": func(a *attacker, n int) {
+			a.write(frameChunk, (&piece{ChunkID{}, uint64(n) * pieceMax, false,
+				make([]byte, pieceMax)}).append(nil))
+		},
+		"an empty piece": func(a *attacker, _ int) {
+			a.write(frameChunk, (&piece{ChunkID: ChunkID{}}).append(nil))
+		},
 		"the same offer": func(a *attacker, _ int) {
-			a.write(frameCheckpoint, offerOf(7, 5).Append(nil))
+			o := offerOf(7, 5)
+			a.write(frameCheckpoint, Cut(o.Checkpoint, o.Append(nil)).append(nil))
 		},
 		"offers of nothing": func(a *attacker, _ int) { a.write(frameCheckpoint, nil) },
 		"chunk 2^62": func(a *attacker, _ int) {
 			far := binary.AppendUvarint(nil, 1<<62)
-			a.write(frameChunk, append(append(far, far...), 1))
+			a.write(frameChunk, append(append(far, far...), 0, 1, 1))
 		},
 		"parts of a chunk": func(a *attacker, _ int) { a.write(framePart, make([]byte, FrameMax)) },
 	} {
@@ -170,8 +148,7 @@ func TestAttack17_chunksWithoutEnd(t *testing.T) {
 			err := attack(t, victim.config(), func(a *attacker) {
 				a.greet()
 				if offers {
-					a.write(frameCheckpoint, offerOf(7, 5).Append(nil))
-					a.wanted()
+					a.offer(offerOf(7, 5))
 				}
 				go a.drop()
 				for n := range endless {
@@ -189,25 +166,28 @@ func TestAttack17_chunksWithoutEnd(t *testing.T) {
 	}
 }
 
-// Counts in an offer take no memory before what they count is there.
+// Counts in a notice, and in an offer, take no memory before what they count is there.
 func TestAttack14_offersOfMoreThanThereIs(t *testing.T) {
 	checkpoint := entry.Hash{7}
-	proof := slices.Clip(append(checkpoint[:], 1, 1, 1))
-	for name, p := range map[string][]byte{
-		"2^40 proofs":   binary.AppendUvarint(checkpoint[:], 1<<40),
-		"2^40 subtrees": binary.AppendUvarint(proof, 1<<40),
-		"2^40 chunks":   binary.AppendUvarint(append(proof, 1), 1<<40),
-		"2^64-1 chunks": binary.AppendUvarint(append(proof, 1), 1<<64-1),
-		"2^40 bytes":    binary.AppendUvarint(append(checkpoint[:], 1), 1<<40),
-	} {
+	for _, n := range []uint64{1, 1 << 40, 1<<64 - 1} {
+		p := binary.AppendUvarint(bytes.Clone(checkpoint[:]), n)
 		victim := newBeginner()
 		err := attack(t, victim.config(), greeted(func(a *attacker) { a.write(frameCheckpoint, p) }))
 		if !errors.Is(err, ErrPeer) || victim.begun > 0 {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%d slices: %v", n, err)
 		}
+	}
+	proof := append(bytes.Clone(checkpoint[:]), 1, 1, 1)
+	for name, p := range map[string][]byte{
+		"2^40 proofs":   binary.AppendUvarint(bytes.Clone(checkpoint[:]), 1<<40),
+		"2^40 subtrees": binary.AppendUvarint(bytes.Clone(proof), 1<<40),
+		"2^40 chunks":   binary.AppendUvarint(append(bytes.Clone(proof), 1), 1<<40),
+		"2^64-1 chunks": binary.AppendUvarint(append(bytes.Clone(proof), 1), 1<<64-1),
+		"2^40 bytes":    binary.AppendUvarint(append(bytes.Clone(checkpoint[:]), 1), 1<<40),
+	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err = ParseOffer(append(p, make([]byte, 32)...))
+		_, err := ParseOffer(append(p, make([]byte, 32)...))
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; err == nil || n > 1<<16 {
 			t.Errorf("%s: %v, and %d bytes allocated", name, err, n)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,15 +20,22 @@ var ErrNeedless = errors.New("this replica has all that the checkpoint covers")
 
 // starting is a start from a checkpoint, as a sink. It is of the goroutine that merges.
 type starting struct {
-	asked  bool   // this side asked for the offer, and can do without
-	ended  bool   // the peer is to tell that it knows what is missing
-	offer  *Offer // nil: it has not come yet
-	lacks  map[ChunkID]bool
-	order  []ChunkID // the same, in the order in which they are fetched
-	wanted int       // chunks that the last fetch has asked for
-	chunks [][]byte  // that are not stored yet
-	size   int       // of these
-	held   *mark     // the last one, which is answered later
+	asked   bool    // this side asked for the offer, and can do without
+	ended   bool    // the peer is to tell that it knows what is missing
+	notice  *Notice // nil: it has not come yet
+	begun   bool    // the offer is here, and good
+	again   bool    // another one was before
+	lacking uint64  // chunks of the state
+	held    *mark   // the last one, which is answered later
+
+	fetched []ChunkRange // what the peer has still to give, in order
+	wanted  int          // how many chunks and slices these were, less those that came
+	offset  uint64       // where the next piece of the first chunk begins
+	stored  uint64       // bytes of these that are stored
+	content []byte       // the others
+	chunks  [][]byte     // whole, and not stored yet
+	size    int          // of these
+	credit  int          // for which the peer was not granted others yet
 }
 
 // starts reports whether this replica is to start from a checkpoint, and may.
@@ -45,14 +53,12 @@ func (s *Session) askForCheckpoint() {
 }
 
 // wholeMax returns the most bytes of what arrives in parts.
-func (s *Session) wholeMax() int {
-	return max(s.space.EntryMax()+runOverhead, fork.SizeMax, OfferMax, chunkFrame)
-}
+func (s *Session) wholeMax() int { return max(s.space.EntryMax()+runOverhead, fork.SizeMax) }
 
 // mergeOffer begins a start from a checkpoint.
-func (s *Session) mergeOffer(p []byte) error {
-	k := &s.sink
-	s.grant(len(p))
+func (s *Session) mergeOffer(i *item) error {
+	k, p := &s.sink, i.payload
+	s.grant(i.size)
 	if k.start == nil {
 		k.start = &starting{}
 	}
@@ -60,36 +66,25 @@ func (s *Session) mergeOffer(p []byte) error {
 	if st.ended {
 		st.ended = false // it has another one by now
 	}
+	if err := s.stage(); err != nil {
+		return err
+	}
 	if len(p) == 0 {
 		if !st.asked {
 			return broken("an offer of nothing")
 		}
-		if err := s.stage(); err != nil {
-			return err
-		}
 		return s.endStart()
 	}
-	offer, err := ParseOffer(p)
+	notice, err := parseNotice(p)
 	if err != nil {
 		return broken("an offer: %w", err)
 	}
-	if st.offer != nil && st.offer.Checkpoint == offer.Checkpoint {
+	if st.notice != nil && st.notice.Checkpoint == notice.Checkpoint &&
+		slices.Equal(st.notice.Slices, notice.Slices) {
 		return broken("it offers a checkpoint twice")
 	}
-	lacks, reason, err := s.space.Begin(offer, s.peer.key)
-	if err != nil {
-		return err
-	}
-	if reason != nil {
-		return s.declineOffer(reason)
-	}
-	if err := s.stage(); err != nil {
-		return err
-	}
-	st.offer, st.order, st.lacks = offer, lacks, map[ChunkID]bool{}
-	for _, id := range lacks {
-		st.lacks[id] = true
-	}
+	k.start = &starting{asked: st.asked, held: st.held, notice: notice,
+		again: st.again || st.begun}
 	return s.fetch()
 }
 
@@ -99,7 +94,7 @@ func (s *Session) declineOffer(reason error) error {
 	st := s.sink.start
 	needless := errors.Is(reason, ErrNeedless) && !s.sink.declined
 	s.sink.declined = s.sink.declined || needless
-	if st.asked && st.offer == nil || needless {
+	if st.asked && !st.again || needless {
 		return s.endStart()
 	}
 	dropped, _, err := s.stillMissing()
@@ -129,88 +124,219 @@ func (s *Session) askToBeFilled(m *mark) (asked bool, err error) {
 	return true, nil
 }
 
-// fetch asks for chunks that are lacking, or installs the state if none is.
+// fetch asks for what is lacking: slices of the offer, and then chunks of the state. It installs
+// the state if nothing is.
 func (s *Session) fetch() error {
 	st := s.sink.start
-	s.report(func(now *Status) {
-		now.ChunksLacking = uint64(len(st.lacks))
-	})
-	if len(st.lacks) == 0 {
-		if err := s.space.Install(s.config.Number, st.offer); err != nil {
+	f := fetch{checkpoint: st.notice.Checkpoint}
+	if !st.begun {
+		lacks, err := s.space.Lacking(st.notice.Slices)
+		if err != nil {
+			return err
+		}
+		var l Lack
+		for _, n := range lacks {
+			l.Add(ChunkID{ofOffer, n})
+		}
+		if f.ranges = l.First; len(lacks) > 0 {
+			s.sendFetch(&f)
+			return nil
+		}
+	}
+	lack, reason, err := s.space.BeginSliced(st.notice, s.peer.key, st.begun)
+	if err != nil {
+		return err
+	}
+	if reason != nil {
+		return s.declineOffer(reason)
+	}
+	st.begun, st.lacking = true, lack.Chunks
+	s.report(func(now *Status) { now.ChunksLacking = lack.Chunks })
+	if lack.Chunks == 0 {
+		if err := s.space.Install(s.config.Number, st.notice); err != nil {
 			return err
 		}
 		return s.endStart()
 	}
-	f := fetch{checkpoint: st.offer.Checkpoint}
-	st.wanted = 0
-	for _, id := range st.order {
-		if !st.lacks[id] {
-			continue
-		}
-		if n := len(f.ranges); n > 0 && f.ranges[n-1].Tree == id.Tree &&
-			f.ranges[n-1].N+f.ranges[n-1].count == id.N {
-			f.ranges[n-1].count++
-		} else if n == fetchMax {
-			break
-		} else {
-			f.ranges = append(f.ranges, chunkRange{id, 1})
-		}
-		st.wanted++
-	}
-	s.send(frameFetch, f.append(nil))
+	f.offset, f.ranges = lack.Offset, lack.First
+	s.sendFetch(&f)
 	return nil
 }
 
-// mergeChunk takes a chunk, or the end of what was fetched.
-func (s *Session) mergeChunk(p []byte) error {
+// sendFetch asks for chunks, or for slices.
+func (s *Session) sendFetch(f *fetch) {
 	st := s.sink.start
-	if st != nil && st.ended && len(p) == 0 {
+	st.fetched, st.wanted = slices.Clone(f.ranges), 0
+	for _, r := range f.ranges {
+		st.wanted += r.Count
+	}
+	st.offset, st.stored = f.offset, f.offset
+	s.send(frameFetch, f.append(nil))
+}
+
+// mergeChunk takes a piece of a chunk or of a slice, or the end of what was fetched.
+func (s *Session) mergeChunk(i *item) error {
+	st := s.sink.start
+	if st != nil && st.ended && len(i.payload) == 0 {
+		s.grant(i.size)
 		if s.sink.start = nil; st.held == nil {
 			return nil
 		}
 		return s.mergeMark(st.held)
 	}
-	if st == nil || st.offer == nil {
+	if st == nil || st.fetched == nil {
 		return broken("a chunk that nobody fetched")
 	}
-	if len(p) == 0 {
+	if st.credit += i.size; len(i.payload) == 0 {
 		if err := s.stage(); err != nil {
 			return err
 		}
 		if st.wanted > 0 {
-			return fmt.Errorf("%w: %d chunks are missing", ErrWithheld, len(st.lacks))
+			return fmt.Errorf("%w: %d chunks are missing", ErrWithheld, st.wanted)
 		}
+		st.fetched = nil
 		return s.fetch()
 	}
-	g, err := ParseGiven(p)
+	g, err := parsePiece(i.payload)
 	if err != nil {
 		return broken("a chunk: %w", err)
 	}
-	if !st.lacks[g.ChunkID] || chunk.Leaf(g.Content) != st.offer.Trees[g.Tree][g.N] {
+	if !st.next(g.ChunkID) || g.offset != st.offset ||
+		g.offset+uint64(len(g.content)) > chunk.SizeMax {
 		return broken("a chunk that is not of its checkpoint")
 	}
-	delete(st.lacks, g.ChunkID)
-	st.wanted--
-	st.chunks, st.size = append(st.chunks, g.Content), st.size+len(p)
-	if st.size < stageMin {
+	st.content, st.offset = append(st.content, g.content...), st.offset+uint64(len(g.content))
+	if g.last {
+		err = s.takeChunk(g.ChunkID)
+	} else if len(st.content) >= stageMin {
+		err = s.storePart()
+	}
+	if err == nil && st.size >= stageMin {
+		err = s.stage()
+	}
+	return err
+}
+
+// next reports whether a chunk is among those that were fetched, and not given yet. Those before it
+// are not expected any more.
+func (st *starting) next(id ChunkID) bool {
+	for len(st.fetched) > 0 {
+		r := &st.fetched[0]
+		if r.Tree == id.Tree && r.N <= id.N && id.N < r.N+r.Count {
+			if r.N < id.N {
+				st.offset, st.stored, st.content = 0, 0, nil
+			}
+			r.N, r.Count = id.N, r.N+r.Count-id.N
+			return true
+		}
+		st.fetched, st.offset, st.stored, st.content = st.fetched[1:], 0, 0, nil
+	}
+	return false
+}
+
+// takeChunk takes a chunk, or a slice, of which all bytes have come.
+func (s *Session) takeChunk(id ChunkID) error {
+	st := s.sink.start
+	leaf, err := s.leafOf(id)
+	if err != nil {
+		return err
+	}
+	switch content := st.content; {
+	case st.stored > 0:
+		err := s.storePart()
+		good := false
+		if err == nil {
+			good, err = s.space.Join(leaf, s.peer.key)
+		}
+		if err == nil && !good {
+			err = broken("a chunk that is not of its checkpoint")
+		}
+		if err != nil {
+			return err
+		}
+	case id.Tree == ofOffer && SliceHash(content) == leaf || chunk.Leaf(content) == leaf:
+		st.chunks, st.size = append(st.chunks, bytes.Clone(content)), st.size+len(content)
+	default:
+		return broken("a chunk that is not of its checkpoint")
+	}
+	r := &st.fetched[0]
+	if r.N, r.Count = r.N+1, r.Count-1; r.Count == 0 {
+		st.fetched = st.fetched[1:]
+	}
+	st.offset, st.stored, st.content = 0, 0, st.content[:0]
+	if st.wanted--; st.begun {
+		st.lacking--
+	}
+	return nil
+}
+
+// leafOf returns the hash of a chunk, or of a slice.
+func (s *Session) leafOf(id ChunkID) (leaf chunk.Hash, err error) {
+	st := s.sink.start
+	if id.Tree == ofOffer {
+		return st.notice.Slices[id.N], nil
+	}
+	leaf, ok := s.space.Leaf(st.notice.Checkpoint, id)
+	if !ok {
+		err = errAnother
+	}
+	return leaf, err
+}
+
+// errAnother reports a start that another session has replaced, or ended.
+var errAnother = errors.New("another session has started from a checkpoint meanwhile")
+
+// storePart stores what has come of a chunk.
+func (s *Session) storePart() error {
+	st := s.sink.start
+	if len(st.content) == 0 {
 		return nil
 	}
-	return s.stage()
+	leaf, err := s.leafOf(st.fetched[0].ChunkID)
+	if err == nil {
+		err = s.space.StagePart(leaf, s.peer.key, st.stored, st.content)
+	}
+	st.stored, st.content = st.offset, nil
+	s.regainStart()
+	return err
 }
 
 // stage stores the chunks that have arrived.
 func (s *Session) stage() error {
 	st := s.sink.start
-	if len(st.chunks) == 0 {
+	if st == nil {
 		return nil
 	}
-	if err := s.space.Stage(st.chunks); err != nil {
-		return err
+	if len(st.chunks) > 0 {
+		store := s.space.Stage
+		if !st.begun {
+			store = s.space.KeepSlices
+		}
+		if err := store(st.chunks); err != nil {
+			return err
+		}
+		st.chunks, st.size = nil, 0
+		s.report(func(now *Status) { now.ChunksLacking = st.lacking })
 	}
-	s.grant(st.size)
-	st.chunks, st.size = nil, 0
-	s.report(func(now *Status) { now.ChunksLacking = uint64(len(st.lacks)) })
+	s.regainStart()
 	return nil
+}
+
+// regainStart lets the peer send as much as was stored.
+func (s *Session) regainStart() {
+	st := s.sink.start
+	s.grant(st.credit)
+	st.credit = 0
+}
+
+// leave stores what has come of a start, when the session ends.
+func (s *Session) leave() error {
+	st := s.sink.start
+	err := s.stage()
+	if st != nil && st.begun && len(st.fetched) > 0 {
+		err = errors.Join(err, s.storePart())
+	}
+	return err
 }
 
 // endStart asks for what was announced meanwhile. Marks that the peer has sent before it knows that

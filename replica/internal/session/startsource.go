@@ -18,8 +18,9 @@ type offering struct {
 	state pruning    // whether the peer knows that something was pruned
 	given entry.Hash // the checkpoint that was offered last
 	from  entry.Hash // the checkpoint of the chunks
-	left  []chunkRange
-	ends  bool // the end of the chunks is to be sent
+	left  []ChunkRange
+	at    uint64 // bytes of the first of these that were sent
+	ends  bool   // the end of the chunks is to be sent
 }
 
 // pruning says what a peer knows that wants what was pruned.
@@ -57,7 +58,7 @@ func (s *Session) insteadOf(err error, content bool) error {
 	case o.state == pruningOffered, o.state == pruningTold && content:
 		return nil
 	}
-	offer, reason, failed := s.space.Offer(&s.source.reader)
+	offer, reason, failed := s.space.Offered(&s.source.reader)
 	switch {
 	case failed != nil:
 		return failed
@@ -96,7 +97,7 @@ func (s *Session) takeFetches() error {
 		if len(o.left) > 0 || o.ends {
 			return broken("it fetches before it was answered")
 		}
-		o.from, o.left, o.ends = f.checkpoint, f.ranges, true
+		o.from, o.left, o.at, o.ends = f.checkpoint, f.ranges, f.offset, true
 	}
 	return nil
 }
@@ -125,50 +126,70 @@ func (s *Session) giveStart(dst []byte) (_ []byte, done bool, err error) {
 	return dst, !o.offer && !o.ends, nil
 }
 
-// errOfferSize is why a checkpoint is not offered.
-var errOfferSize = fmt.Errorf("the offer of the checkpoint has more than %d bytes", OfferMax)
+// ErrOfferSize is why a checkpoint is not offered.
+var ErrOfferSize = fmt.Errorf("the offer of the checkpoint has more than %d bytes", OfferMax)
 
-// giveCheckpoint appends an offer. It answers what the peer has fetched of another checkpoint.
+// giveCheckpoint appends a notice. It answers what the peer has fetched of another checkpoint.
 func (s *Session) giveCheckpoint(dst []byte) ([]byte, error) {
-	offer, reason, err := s.space.Offer(&s.source.reader)
+	offer, reason, err := s.space.Offered(&s.source.reader)
 	if err == nil {
 		err = s.space.Sync()
 	}
 	if err != nil {
 		return dst, err
 	}
-	var p []byte
-	if offer != nil {
-		p = offer.Append(nil)
-	}
-	if len(p) > OfferMax {
-		p, reason = nil, errOfferSize
-	}
-	if p == nil && !s.source.offering.asked {
+	o := &s.source.offering
+	if offer == nil && !o.asked {
 		return dst, errors.Join(ErrPruned, reason)
 	}
-	if o := &s.source.offering; len(p) > 0 {
+	var p []byte
+	if offer != nil {
+		p = offer.append(nil)
 		o.given, o.left, o.ends = offer.Checkpoint, nil, false
 	}
 	return s.giveWhole(dst, frameCheckpoint, p), nil
 }
 
-// giveChunk appends the next chunk. If there is another checkpoint by now, it is offered instead.
+// giveChunk appends the next pieces of a chunk, as far as the credit goes. If there is another
+// checkpoint by now, it is offered instead.
 func (s *Session) giveChunk(dst []byte) ([]byte, error) {
 	o := &s.source.offering
 	next := &o.left[0]
-	content, err := s.space.Chunk(&s.source.reader, o.from, next.ChunkID)
+	content, err := s.contentOf(next.ChunkID)
 	if err != nil {
 		return dst, err
 	}
-	if content == nil {
+	if uint64(len(content)) <= o.at {
 		o.left, o.ends, o.offer = nil, false, true
 		return dst, nil
 	}
-	g := Given{next.ChunkID, content}
-	next.N++
-	if next.count--; next.count == 0 {
-		o.left = o.left[1:]
+	for rest := content[o.at:]; len(dst) < burst && s.spend(0); {
+		g := piece{ChunkID: next.ChunkID, offset: o.at, content: rest[:min(len(rest), pieceMax)]}
+		rest = rest[len(g.content):]
+		g.last = len(rest) == 0
+		dst = s.giveWhole(dst, frameChunk, g.append(nil))
+		if o.at += uint64(len(g.content)); !g.last {
+			continue
+		}
+		next.N, o.at = next.N+1, 0
+		if next.Count--; next.Count == 0 {
+			o.left = o.left[1:]
+		}
+		break
 	}
-	return s.giveWhole(dst, frameChunk, g.Append(nil)), nil
+	return dst, nil
+}
+
+// contentOf returns a chunk, or a slice of the offer; nil if the peer has asked for another one
+// than this side has by now.
+func (s *Session) contentOf(id ChunkID) ([]byte, error) {
+	o := &s.source.offering
+	if id.Tree != ofOffer {
+		return s.space.Chunk(&s.source.reader, o.from, id)
+	}
+	offer, _, err := s.space.Offered(&s.source.reader)
+	if err != nil || offer == nil || offer.Checkpoint != o.from || id.N >= len(offer.Slices) {
+		return nil, err
+	}
+	return offer.slice(id.N), nil
 }

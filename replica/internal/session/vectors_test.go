@@ -177,16 +177,21 @@ func (f *vectorFrames) addStart(t *testing.T) {
 	}
 	content := wire.AppendBytes(wire.AppendBytes(nil, "key"), "state")
 	o := &Offer{Checkpoint: entry.Hash{3}, Evidence: [][]byte{run},
-		Trees: []chunk.Tree{{chunk.Leaf(content)}, {{4}, {5}}}}
+		Trees: []chunk.Tree{{chunk.Leaf(content)}, nil}}
+	offered := Cut(o.Checkpoint, o.Append(nil))
 	f.add(frameFetch, "an offer", (&fetch{}).append(nil))
 	f.add(frameCheckpoint, "there is none", nil)
-	f.add(frameCheckpoint, "an offer with two subtrees", o.Append(nil))
-	o.Trees[1] = nil
-	f.add(frameCheckpoint, "an offer of the first of two subtrees", o.Append(nil))
-	f.add(frameFetch, "the chunk of the first subtree, and both of the second",
-		(&fetch{o.Checkpoint, []chunkRange{{ChunkID{0, 0}, 1}, {ChunkID{1, 0}, 2}}}).append(nil))
-	f.add(frameChunk, "", (&Given{ChunkID{0, 0}, content}).Append(nil))
+	f.add(frameCheckpoint, "an offer of the first of two subtrees", offered.append(nil))
+	f.add(frameFetch, "the slice of the offer",
+		(&fetch{o.Checkpoint, 0, []ChunkRange{{ChunkID{ofOffer, 0}, 1}}}).append(nil))
+	f.add(frameChunk, "the slice",
+		(&piece{ChunkID{ofOffer, 0}, 0, true, offered.slice(0)}).append(nil))
 	f.add(frameChunk, "nothing more", nil)
+	f.add(frameFetch, "the chunk of the first subtree, from its fifth byte on, and two of the second",
+		(&fetch{o.Checkpoint, 4, []ChunkRange{{ChunkID{0, 0}, 1}, {ChunkID{1, 0}, 2}}}).append(nil))
+	f.add(frameChunk, "bytes of the chunk",
+		(&piece{ChunkID{0, 0}, 4, false, content[4:6]}).append(nil))
+	f.add(frameChunk, "the rest of it", (&piece{ChunkID{0, 0}, 6, true, content[6:]}).append(nil))
 }
 
 // rawZstd returns less than 256 bytes as zstd has them in one raw block. So the vector does not

@@ -234,7 +234,7 @@ func TestSession_ofAPeerThatLacksMuch(t *testing.T) {
 	s := New(config(newMemory(1, 1)))
 	s.space, s.peer = s.config.Spaces[0], &auth{}
 	for range 3 * idleMax {
-		if err := s.mergeHeads(&headsPage{last: true}); err != nil {
+		if err := s.mergeHeads((&headsPage{last: true}).append(nil)); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.mergeMark(&mark{}); err != nil {

@@ -14,7 +14,7 @@ func (s *Session) write() error {
 		ending, acks := s.ending, s.acks
 		s.acks = nil
 		s.mu.Unlock()
-		if !ending {
+		if !ending && len(buf) < burst {
 			var err error
 			if buf, err = s.give(buf); err != nil {
 				s.fail(err)
