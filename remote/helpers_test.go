@@ -154,9 +154,20 @@ func (h *history) wantAt(t testing.TB, what string, db *stoat.DB, least int) {
 // restored returns a copy of what is in the store.
 func restored(t testing.TB, store objstore.Store) *stoat.DB {
 	t.Helper()
-	disk := memfs.New()
+	return restoredAt(t, store, remote.RestoreOptions{})
+}
+
+// tryRestore restores a copy to a disk.
+func tryRestore(store objstore.Store, disk vfs.FS, o remote.RestoreOptions) error {
 	ctx := hook.With(context.Background(), hook.Settings{FS: disk})
-	ok(t, remote.Restore(ctx, store, "db"))
+	return remote.Restore(ctx, store, "db", &o)
+}
+
+// restoredAt returns a copy of what the options say.
+func restoredAt(t testing.TB, store objstore.Store, o remote.RestoreOptions) *stoat.DB {
+	t.Helper()
+	disk := memfs.New()
+	ok(t, tryRestore(store, disk, o))
 	db, err := tuned.Open(disk, "db", nil, engine.Tuning{})
 	ok(t, err)
 	t.Cleanup(func() { ok(t, db.Close()) })

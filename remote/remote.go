@@ -41,6 +41,8 @@ var (
 	ErrUnshipped = ship.ErrUnshipped
 	// ErrNone reports that there is no database in the store.
 	ErrNone = ship.ErrNone
+	// ErrNotKept reports a commit that the store cannot restore, any more or by itself.
+	ErrNotKept = history.ErrNotKept
 	// ErrUnknown reports that a commit was not acknowledged in time: it is in the folder, and may be
 	// in the store, or come there later.
 	ErrUnknown = engine.ErrUnknown
@@ -278,18 +280,40 @@ func (db *DB) close() error {
 	return errors.Join(err, db.shipper.Stop(ctx))
 }
 
-// Restore makes dir, a folder that is missing or empty, a copy of the database in the store as it
-// is now. All of it is verified before it counts. The copy is a database of its own: it opens with
-// [stoat.Open], and does not continue the one in the store. If there is none, the error is
-// [ErrNone].
-func Restore(ctx context.Context, store objstore.Store, dir string) error {
+// RestoreOptions configures what [Restore] restores. The zero value and a nil *RestoreOptions mean
+// the newest commit that was shipped.
+type RestoreOptions struct {
+	// Position is that of the commit to restore, by whichever writer. A position that was lost with
+	// its writer is [ErrLost]. Default: 0, which means no position.
+	Position stoat.Position
+
+	// Time restores what was shipped by then, by the clocks of the writers. It has no effect beside a
+	// Position. Default: zero, which means no time.
+	Time time.Time
+}
+
+// Restore makes dir, a folder that is missing or empty, a copy of the database in the store. All of
+// it is verified before it counts. The copy is a database of its own: it opens with [stoat.Open],
+// and does not continue the one in the store. If there is none, the error is [ErrNone].
+//
+// Any commit within [Options.Retention], or after one that is pinned, can be restored, unless it
+// came to the store in tables, together with later ones: because it had left the local log before
+// it was shipped, or stood beside a transaction that did not fit into memory. Then the error is
+// [ErrNotKept].
+func Restore(
+	ctx context.Context, store objstore.Store, dir string, opts *RestoreOptions,
+) error {
+	var when ship.When
+	if opts != nil {
+		when = ship.When{Position: engine.Position(opts.Position), Time: opts.Time}
+	}
 	files := vfs.OS()
 	if settings, isTest := hook.From(ctx); isTest {
 		files = settings.FS
 	}
 	source, err := ship.NewSource(ctx, store)
 	if err == nil {
-		err = source.Rebuild(ctx, files, dir)
+		err = source.Rebuild(ctx, files, dir, when)
 	}
 	if err != nil {
 		return fmt.Errorf("restore a database to %s: %w", dir, err)

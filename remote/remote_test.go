@@ -87,7 +87,7 @@ func TestOpen_refusesAnotherFolder(t *testing.T) {
 		Database: &stoat.Options{ReadOnly: true},
 	}, engine.Tuning{})
 	wantErr(t, err, stoat.ErrReadOnly)
-	wantErr(t, remote.Restore(t.Context(), memstore.New(), t.TempDir()), remote.ErrNone)
+	wantErr(t, remote.Restore(t.Context(), memstore.New(), t.TempDir(), nil), remote.ErrNone)
 }
 
 // TestOpen_fencesTheWriterBefore lets a second machine take over, commit, and the first go on.

@@ -211,7 +211,7 @@ func (l *Log) Commits(
 			}
 			for i, batch := range part.Commits.Batches {
 				commit := part.Commits.First + uint64(i)
-				if commit < next {
+				if commit < next || commit > s.Commit {
 					continue
 				}
 				if commit > next {

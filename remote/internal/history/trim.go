@@ -68,6 +68,15 @@ func (l *Log) StateAt(ctx context.Context, n uint64) (*object.State, error) {
 	if err != nil {
 		return nil, err
 	}
+	s, err := l.stateAt(ctx, n)
+	if err == nil && s.ID != o.ID {
+		err = corrupt.New(stateName(n), 0, "the state follows another object than log object %d", n)
+	}
+	return s, err
+}
+
+// stateAt returns state n, whether or not the log object that it follows is stored.
+func (l *Log) stateAt(ctx context.Context, n uint64) (*object.State, error) {
 	name := stateName(n)
 	p, err := l.Store.Get(ctx, name, 0, object.StateBytesMax)
 	if err != nil {
@@ -76,9 +85,6 @@ func (l *Log) StateAt(ctx context.Context, n uint64) (*object.State, error) {
 	s, err := l.Codec.DecodeState(name, p)
 	if err == nil {
 		err = l.expect(name, &s.Header, stateName(s.Number))
-	}
-	if err == nil && s.ID != o.ID {
-		err = corrupt.New(name, 0, "the state follows another object than log object %d", n)
 	}
 	return s, err
 }

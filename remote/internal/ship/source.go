@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -66,17 +67,50 @@ func (s *Source) identify() error {
 	return err
 }
 
+// When says as of when a copy is made. The zero value means now.
+type When struct {
+	Position engine.Position // after this commit; 0: not said
+	Time     time.Time       // with what was shipped by then; zero: not said
+}
+
 // Rebuild makes a folder, which is empty or has what an earlier try has left, a copy of the
 // database in the store.
-func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string) error {
+func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string, when When) error {
 	if err := s.identify(); err != nil {
 		return err
 	}
 	state, err := s.log.End(ctx)
+	if err == nil && when.Position != 0 {
+		var commit uint64
+		if commit, err = commitOf(state, when.Position); err == nil {
+			state, err = s.log.AtCommit(ctx, state, commit)
+		}
+	} else if err == nil && !when.Time.IsZero() {
+		state, err = s.log.AtTime(ctx, state, uint64(max(0, when.Time.UnixMilli())))
+	}
 	if err != nil {
 		return err
 	}
 	return s.rebuild(ctx, state, 0, files, dir)
+}
+
+// commitOf returns the commit of a position in the history that ends with a state.
+func commitOf(end *object.State, p engine.Position) (uint64, error) {
+	commit := p.Commit()
+	if engine.PositionOf(end.Version.Branch, commit) == p {
+		return commit, nil
+	}
+	for _, b := range slices.Backward(end.Ends) {
+		switch {
+		case engine.PositionOf(b.Branch, commit) != p:
+		case commit > b.End:
+			return 0, fmt.Errorf("commit %d, of a branch that ended with commit %d: %w", commit, b.End,
+				history.ErrLost)
+		default:
+			return commit, nil
+		}
+	}
+	return 0, errors.New("the position is of another database")
 }
 
 // rebuild makes a folder a copy of a state. New files in it get numbers from first on.

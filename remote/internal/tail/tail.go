@@ -25,7 +25,7 @@ import (
 )
 
 // ErrLost reports a position of a commit that is no part of the database any more.
-var ErrLost = errors.New("the commit was lost with its writer, before it was shipped")
+var ErrLost = history.ErrLost
 
 const (
 	// pauseShare of a pause, as a divisor, is by how much the next one is longer while nothing

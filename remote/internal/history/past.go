@@ -1,0 +1,146 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// ErrNotKept reports a commit that cannot be restored: what it takes is deleted, or its changes
+// came to the store only together with those of others.
+var ErrNotKept = errors.New("the store does not have the database as it was then")
+
+// ErrLost reports a commit that is no part of the database any more.
+var ErrLost = errors.New("the commit was lost with its writer, before it was shipped")
+
+// AtCommit returns a state from which the database after a commit can be restored: its version has
+// no later commit, and its pending objects have all up to this one, and perhaps later ones, too.
+// The end of the log is given.
+func (l *Log) AtCommit(
+	ctx context.Context, end *object.State, commit uint64,
+) (*object.State, error) {
+	if commit > end.Commit {
+		return nil, fmt.Errorf("the newest commit in the store is %d, and %d is asked for: %w",
+			end.Commit, commit, ErrNotKept)
+	}
+	s, err := l.lastState(ctx, func(s *object.State) bool { return s.Version.LastCommit > commit })
+	if err != nil {
+		return nil, err
+	}
+	for s.Commit < commit {
+		next, o, err := l.follow(ctx, s, end)
+		if err != nil {
+			return nil, err
+		}
+		if next.Version.LastCommit > commit {
+			s, err = withCommits(s, o, commit)
+			if err != nil {
+				return nil, err
+			}
+			break
+		}
+		s = next
+	}
+	at := *s
+	at.Commit = commit
+	return &at, l.isPast(&at, end)
+}
+
+// withCommits returns a state with the commits of the next object, but not with its edit, which has
+// later ones.
+func withCommits(s *object.State, o *object.Log, commit uint64) (*object.State, error) {
+	at := *s
+	for _, part := range o.Parts {
+		if part.Commits != nil && part.Commits.Last() >= commit {
+			at.Pending = append(at.Pending[:len(at.Pending):len(at.Pending)],
+				object.Pending{Number: o.Number, Last: part.Commits.Last()})
+			at.Commit = part.Commits.Last()
+			return &at, nil
+		}
+	}
+	return nil, fmt.Errorf("commit %d came together with others: %w", commit, ErrNotKept)
+}
+
+// AtTime returns the state at the last object of the log that was made at or before a time, in
+// milliseconds since 1970. The end of the log is given.
+func (l *Log) AtTime(
+	ctx context.Context, end *object.State, at uint64,
+) (*object.State, error) {
+	s, err := l.lastState(ctx, func(s *object.State) bool { return s.Time > at })
+	if err != nil {
+		return nil, err
+	}
+	for s.Number < end.Number {
+		next, _, err := l.follow(ctx, s, end)
+		if err != nil {
+			return nil, err
+		}
+		if next.Time > at {
+			break
+		}
+		s = next
+	}
+	if s.Number == 0 {
+		return nil, fmt.Errorf("the log begins later: %w", ErrNotKept)
+	}
+	return s, l.isPast(s, end)
+}
+
+// lastState returns the last state in the store that is not beyond something, which all later ones
+// are, too; the one before the first object if there is none.
+func (l *Log) lastState(
+	ctx context.Context, beyond func(*object.State) bool,
+) (last *object.State, err error) {
+	numbers, err := l.States(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last = Start(l.Database)
+	sort.Search(len(numbers), func(i int) bool {
+		if err != nil {
+			return true
+		}
+		var s *object.State
+		if s, err = l.stateAt(ctx, numbers[i]); err != nil {
+			if errors.Is(err, objstore.ErrNotExist) { // deleted meanwhile, so it is too old
+				err = nil
+				return false
+			}
+			return true
+		}
+		if beyond(s) {
+			return true
+		}
+		last = s
+		return false
+	})
+	return last, err
+}
+
+// follow returns the state after the next object, and that object. What is missing before the end
+// of the log is deleted.
+func (l *Log) follow(
+	ctx context.Context, s, end *object.State,
+) (*object.State, *object.Log, error) {
+	next, o, err := l.advance(ctx, s)
+	if errors.Is(err, objstore.ErrNotExist) && s.Number < end.Number {
+		err = fmt.Errorf("log object %d is deleted: %w", s.Number+1, ErrNotKept)
+	}
+	return next, o, err
+}
+
+// isPast returns an error unless a state is in the past of the end of the log: a void claim may
+// have misled who reads where others have deleted.
+func (l *Log) isPast(s, end *object.State) error {
+	for _, c := range s.Claims {
+		if !hasClaim(end, c.Number, c.ID) {
+			return corrupt.New(logName(c.Number), 0, "the claim is not that of the database")
+		}
+	}
+	return nil
+}
