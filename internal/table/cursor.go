@@ -56,6 +56,7 @@ type Cursor struct {
 	moved  bool   // it went from one block to the next since it was positioned
 	asked  int    // the last block that was prefetched in the direction of that move
 	asking uint64 // bytes that were prefetched last
+	began  int    // the first block that was prefetched in that move, in a distant file
 
 	passed int    // entries of whole blocks since it was positioned
 	misses int    // blocks in a row that were not in memory

@@ -10,6 +10,11 @@ const (
 	// scan goes on, so that short scans read little in vain, and long ones keep a disk busy.
 	leastAsked = 128 << 10
 	mostAsked  = 512 << 10
+	// farLead is how far a scan of a distant file asks ahead, in farParts requests. At first it is
+	// farGrowth times what the scan has passed.
+	farLead   = 6 << 20
+	farParts  = 3
+	farGrowth = 4
 	// keysAround is how many bytes of key parts are read from disk with one that is needed. A page
 	// of keys serves the values of many pages, so its neighbours are likely to be needed, too, if
 	// all key parts are at most a keysShare-th of the table's values.
@@ -25,6 +30,10 @@ func (c *Cursor) prefetch(b int, d keyspace.Direction) {
 	if d == keyspace.Reverse {
 		step = -1
 	}
+	if c.reader.far != nil {
+		c.prefetchFar(b, step, b+step*(c.blocksAhead(b, d)-1))
+		return
+	}
 	if left := (c.asked - b) * step; c.moved && left >= 0 {
 		if left >= aheadBlocks {
 			return
@@ -38,11 +47,46 @@ func (c *Cursor) prefetch(b int, d keyspace.Direction) {
 	}
 }
 
+// prefetchFar is prefetch in a distant file, for blocks up to last. Its lead grows with what the
+// scan has passed, and is divided into several requests, so that some are always on their way.
+func (c *Cursor) prefetchFar(b, step, last int) {
+	r := c.reader
+	if !c.moved || (c.asked-b)*step < 0 {
+		c.moved, c.began, c.asked = true, b, b-step
+	}
+	lead := min(max(farGrowth*r.between(c.began, b), mostAsked), farLead)
+	part := max(lead/farParts, mostAsked/2)
+	for (last-c.asked)*step > 0 {
+		ahead := uint64(0)
+		if (c.asked-b)*step >= 0 {
+			ahead = r.between(b, c.asked+step)
+		}
+		if ahead > 0 && ahead+part > lead {
+			return
+		}
+		c.asked = r.prefetch(c.asked+step, last, part, c.scope.Read)
+	}
+}
+
+// between returns how many bytes the values of the blocks from one up to another have, or from that
+// to the first.
+func (r *reader) between(b, end int) uint64 {
+	if end < b {
+		b, end = end+1, b+1
+	}
+	return r.index.places[end].values - r.index.places[b].values
+}
+
+// willNeedValues asks for the values of block b of a distant file.
+func (r *reader) willNeedValues(b int) {
+	r.far.WillNeed(int64(r.index.places[b].values), int64(r.index.places[b+1].values))
+}
+
 // prefetch asks for about so many bytes of the blocks from first to last, in this order, unless
 // they are in memory, and returns the last block that needs no prefetch now. The system does not
 // read ahead by itself, because most reads are of a single value.
 func (r *reader) prefetch(first, last int, most uint64, read Reading) (asked int) {
-	if !r.mapped {
+	if !r.mapped && r.far == nil {
 		return last
 	}
 	step, bytes := 1, uint64(0)
@@ -62,6 +106,12 @@ func (r *reader) prefetch(first, last int, most uint64, read Reading) (asked int
 	}
 	low, high := places[min(first, asked)], places[max(first, asked)+1]
 	if decoded {
+		return asked
+	}
+	if r.far != nil {
+		if r.far.WillNeed(int64(low.keys), int64(high.keys)); read != ReadKeys {
+			r.far.WillNeed(int64(low.values), int64(high.values))
+		}
 		return asked
 	}
 	if read == ReadKeys {

@@ -21,9 +21,10 @@ import (
 // concurrent use.
 type reader struct {
 	path   string
-	file   vfs.File // nil if data is the whole file
-	data   []byte   // the map, or the file in memory
-	mapped bool     // data is a map
+	file   vfs.File    // nil if data is the whole file
+	far    vfs.Distant // the file, if that is distant; else nil
+	data   []byte      // the map, or the file in memory
+	mapped bool        // data is a map
 	cache  *Cache
 	footer footer
 	index  *index
@@ -57,6 +58,9 @@ func openReader(c Config) (*reader, error) {
 	}
 	r := &reader{path: c.Path, file: file, cache: c.Cache, dictionaries: c.Dictionaries}
 	r.unload = func() {}
+	if !c.Whole {
+		r.far, _ = file.(vfs.Distant)
+	}
 	release, err := r.open(c)
 	if err != nil {
 		return nil, errors.Join(err, release())
@@ -79,6 +83,9 @@ func (r *reader) open(c Config) (release func() error, err error) {
 	}
 	data, unmap, err := r.file.Map(c.Size)
 	if errors.Is(err, vfs.ErrNoMap) {
+		if r.far != nil {
+			r.far.Expect(int64(r.footer.keys), int64(r.footer.filter))
+		}
 		return r.file.Close, nil
 	}
 	if err != nil {
@@ -138,18 +145,20 @@ func (h *hold) forget() {
 
 func (r *reader) load(c Config) error {
 	header, size := headerOf(c.Number, c.Database), uint64(c.Size)
-	err := r.read(0, fileheader.Size, func(p []byte) error { return header.Check(r.path, p) })
-	if err != nil {
-		return err
+	if r.far == nil { // the footer has all of it, too
+		err := r.read(0, fileheader.Size, func(p []byte) error { return header.Check(r.path, p) })
+		if err != nil {
+			return err
+		}
 	}
-	err = r.read(size-FooterSize, size, func(p []byte) error {
+	err := r.read(size-FooterSize, size, func(p []byte) (err error) {
 		r.footer, err = parseFooter(p, header, size)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	err = r.read(r.footer.index, size-FooterSize, func(p []byte) error {
+	err = r.read(r.footer.index, size-FooterSize, func(p []byte) (err error) {
 		if checksum.Of(p) != r.footer.indexSum {
 			return errors.New("checksum of the index does not match")
 		}
@@ -317,6 +326,9 @@ func (r *reader) search(key []byte) (b int, keys *block.Keys, i int, exact bool,
 	for b = r.index.search(key); b >= 0; b-- {
 		if u := r.slots[b].values.Load(); u != nil {
 			u.hot.Load() // they are likely to be used: fetch them while the key is searched
+		}
+		if r.far != nil && r.slots[b].keys.Load() == nil {
+			r.willNeedValues(b) // they are likely to be used: fetch them along with the keys
 		}
 		if keys, err = r.keys(b, lookup); err != nil {
 			return b, nil, 0, false, err

@@ -15,19 +15,26 @@ const joinBytes = 128 << 10
 type extent struct{ from, to uint64 }
 
 // prefetch asks for the values that ps point to, as [File.Prefetch] does. Without a map there is
-// nothing to ask with, and reading waits in a system call anyway.
+// nothing to ask with, unless the file is distant, and reading waits in a system call anyway.
 func (r *reader) prefetch(ps []Pointer) {
-	if r.file != nil {
+	if r.file != nil && r.far == nil {
 		return
 	}
 	for _, e := range r.extents(ps) {
-		vfs.WillNeed(r.data[e.from:e.to])
+		if r.far != nil {
+			r.far.WillNeed(int64(e.from), int64(e.to))
+		} else {
+			vfs.WillNeed(r.data[e.from:e.to])
+		}
 	}
 }
 
 // cold reports whether the end of a value is in the map and not in memory. Its start would not
 // tell: that shares a page with the value before, which may just have been read.
 func (r *reader) cold(p Pointer) bool {
+	if r.far != nil {
+		return true // it costs little to ask
+	}
 	return r.file == nil && r.has(p) && p.Length > 0 && !vfs.Resident(r.part(p)[p.Length-1:])
 }
 

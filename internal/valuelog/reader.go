@@ -19,9 +19,10 @@ type reader struct {
 	start  uint64 // where the first value can be
 	end    uint64 // and the end of the last
 
-	file     vfs.File // nil if the file is mapped
-	data     []byte   // the map
-	verified bitmap   // of the values in the map
+	file     vfs.File    // nil if the file is mapped
+	far      vfs.Distant // the file, if that is distant; else nil
+	data     []byte      // the map
+	verified bitmap      // of the values in the map
 	sampler  vfs.Sampler
 	unload   func()          // see vfs.Unloader
 	release  func()          // lets go of the file
@@ -52,9 +53,13 @@ func openReader(c Config) (*reader, error) {
 		}
 	case !errors.Is(err, vfs.ErrNoMap):
 		return nil, errors.Join(err, file.Close())
+	default:
+		r.far, _ = file.(vfs.Distant)
 	}
 	if !c.Log {
 		r.start = fileheader.Size
+	}
+	if !c.Log && r.far == nil { // each value has a checksum in its pointer, which belongs to the file
 		if err := r.checkHeader(fileheader.New(fileheader.Values, c.Number, c.Database)); err != nil {
 			return nil, errors.Join(err, release())
 		}
