@@ -27,7 +27,7 @@ func ExampleOpenReader() {
 	}
 
 	// Any other machine, for as long as it likes.
-	r, err := remote.OpenReader(ctx, store, nil)
+	r, err := remote.OpenReader(ctx, store, "", nil)
 	if err != nil {
 		panic(err)
 	}

@@ -1,15 +1,20 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/hook"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote/internal/diskcache"
 	"github.com/stoatdb/stoat/remote/internal/objectfs"
 	"github.com/stoatdb/stoat/remote/internal/ship"
 	"github.com/stoatdb/stoat/remote/internal/tail"
@@ -35,6 +40,10 @@ type ReaderOptions struct {
 	// or Poll if that is longer.
 	PollMax time.Duration
 
+	// CacheBytes is how much the cache takes at most, on the disk or, if there is no folder, in
+	// memory; at least 512 KiB. Default: 0, which means 1 GiB, or 32 MiB of memory.
+	CacheBytes int64
+
 	// Patience is how long a read tries to get what it needs from a store that does not answer.
 	// Default: 0, which means 10 seconds.
 	Patience time.Duration
@@ -44,6 +53,9 @@ const (
 	defaultPoll     = time.Second
 	defaultPollMax  = 10 * time.Second
 	defaultPatience = 10 * time.Second
+
+	defaultCache       = 1 << 30
+	defaultMemoryCache = 32 << 20
 )
 
 // withDefaults returns o with every zero field set.
@@ -68,19 +80,25 @@ type Reader struct {
 	*stoat.DB
 	tail    *tail.Tail
 	store   *meter
+	files   *objectfs.Folder // nil until the database in the store is known
 	ended   chan struct{}
 	closing sync.Once
 }
 
 // OpenReader opens the database in a store for reading, and follows what is shipped to it. The
 // writer does not notice. Whatever happens to the store afterwards, the reader shows what it has,
-// and goes on when the store answers; only reads of what is not in memory need the store. If there
-// is no database, the error is [ErrNone]. Once OpenReader has returned, the context has no effect.
+// and goes on when the store answers; only reads of what is not at hand need the store. If there is
+// no database, the error is [ErrNone]. Once OpenReader has returned, the context has no effect.
+//
+// What was read from files stays in the folder dir, which is created if it is missing, for this
+// reader and those after it. Nothing in it is needed: it may be removed while no reader is open.
+// One reader at a time may use it: for others, the error is [stoat.ErrLocked]. If dir is empty, the
+// cache is in memory.
 func OpenReader(
-	ctx context.Context, store objstore.Store, opts *ReaderOptions,
+	ctx context.Context, store objstore.Store, dir string, opts *ReaderOptions,
 ) (*Reader, error) {
 	settings, _ := hook.Of(opts)
-	r, err := openReader(ctx, store, opts.withDefaults(), settings)
+	r, err := openReader(ctx, store, dir, opts.withDefaults(), settings)
 	if err != nil {
 		return nil, fmt.Errorf("open a reader of a database in object storage: %w", err)
 	}
@@ -89,35 +107,69 @@ func OpenReader(
 
 // openReader is OpenReader as the settings say.
 func openReader(
-	ctx context.Context, store objstore.Store, o ReaderOptions, settings hook.Settings,
+	ctx context.Context, store objstore.Store, dir string, o ReaderOptions, settings hook.Settings,
 ) (*Reader, error) {
 	r := &Reader{store: &meter{Store: store}, ended: make(chan struct{})}
 	source, err := ship.NewSource(ctx, r.store)
 	if err != nil {
 		return nil, err
 	}
-	files := objectfs.New(&tail.Patient{Store: r.store, Patience: o.Patience, Ended: r.ended})
 	r.tail, err = tail.Open(ctx, source.Log(), tail.Config{
 		Poll: o.Poll, PollMax: o.PollMax,
-		Replica: func(database [16]byte) (replica *engine.Replica, err error) {
-			own := *o.Database
-			settings.Replica = func(options engine.Options) *engine.Replica {
-				options.Tuning = settings.Tuning
-				replica = engine.OpenReplica(files, "", database, options)
-				return replica
+		Replica: func(database, origin [16]byte) (*engine.Replica, error) {
+			err := r.openFiles(dir, [32]byte(append(database[:], origin[:]...)), o, settings.FS)
+			if err != nil {
+				return nil, err
 			}
-			defer hook.Attach(&own, settings)()
-			r.DB, err = stoat.Open("", &own)
-			return replica, err
+			return r.openReplica(database, *o.Database, settings)
 		},
 	})
 	if errors.Is(err, objstore.ErrNotExist) {
 		err = ErrNone
 	}
+	if err != nil && r.files != nil {
+		err = errors.Join(err, r.files.Stop())
+	}
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// openFiles makes the files in the store readable, with a cache in a folder or in memory.
+func (r *Reader) openFiles(dir string, owner [32]byte, o ReaderOptions, files vfs.FS) error {
+	limit := cmp.Or(o.CacheBytes, defaultCache)
+	switch {
+	case dir == "":
+		dir, files, limit = "cache", memfs.New(), cmp.Or(o.CacheBytes, defaultMemoryCache)
+	case files == nil:
+		files = vfs.OS()
+	}
+	logger := cmp.Or(o.Database.Logger, slog.New(slog.DiscardHandler))
+	cache, err := diskcache.Open(diskcache.Config{
+		Files: files, Dir: dir, Limit: limit, Owner: owner,
+		Warn: func(err error) { logger.Warn("the cache of a reader fails", "err", err) },
+	})
+	if err != nil {
+		return err
+	}
+	patient := &tail.Patient{Store: r.store, Patience: o.Patience, Ended: r.ended}
+	r.files = objectfs.New(patient, cache)
+	return nil
+}
+
+// openReplica opens the database, without anything in it.
+func (r *Reader) openReplica(
+	database [16]byte, opts stoat.Options, settings hook.Settings,
+) (replica *engine.Replica, err error) {
+	settings.Replica = func(options engine.Options) *engine.Replica {
+		options.Tuning = settings.Tuning
+		replica = engine.OpenReplica(r.files, "", database, options)
+		return replica
+	}
+	defer hook.Attach(&opts, settings)()
+	r.DB, err = stoat.Open("", &opts)
+	return replica, err
 }
 
 // WaitFor returns when the reader shows the commit of a position, which may come from the writer's
@@ -138,7 +190,7 @@ func (r *Reader) Close() (err error) {
 	r.closing.Do(func() {
 		close(r.ended)
 		r.tail.Close()
-		err = r.DB.Close()
+		err = errors.Join(r.DB.Close(), r.files.Stop())
 	})
 	return err
 }

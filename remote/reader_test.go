@@ -31,7 +31,7 @@ func impatient() remote.ReaderOptions {
 func mustRead(t testing.TB, store objstore.Store) *remote.Reader {
 	t.Helper()
 	o := impatient()
-	r, err := remote.OpenReader(t.Context(), store, &o)
+	r, err := remote.OpenReader(t.Context(), store, "", &o)
 	ok(t, err)
 	t.Cleanup(func() { ok(t, r.Close()) })
 	return r
@@ -72,7 +72,7 @@ func TestReader_readsWhatWasWrittenElsewhere(t *testing.T) {
 
 func TestReader_isReadOnly(t *testing.T) {
 	store := memstore.New()
-	_, err := remote.OpenReader(t.Context(), store, nil)
+	_, err := remote.OpenReader(t.Context(), store, "", nil)
 	wantErr(t, err, remote.ErrNone)
 	db := mustOpen(t, store, memfs.New())
 	ok(t, db.Put([]byte("key"), []byte("value")))

@@ -76,7 +76,7 @@ func TestOpenReader_takesFourRoundTrips(t *testing.T) {
 				client := faultstore.NewServer(store).Client(nil)
 				const trip = time.Second
 				began := time.Now()
-				r, err := remote.OpenReader(t.Context(), distant{client, trip}, nil)
+				r, err := remote.OpenReader(t.Context(), distant{client, trip}, "", nil)
 				ok(t, err)
 				lists, all := client.Count(faultstore.List), client.Count()
 				if took := time.Since(began); took != 4*trip {
@@ -100,7 +100,7 @@ func TestReader_asksLessOftenWhileNothingHappens(t *testing.T) {
 	store := shippedOneByOne(t, 1, 0)
 	synctest.Test(t, func(t *testing.T) {
 		client := faultstore.NewServer(store).Client(nil)
-		r, err := remote.OpenReader(t.Context(), client, nil)
+		r, err := remote.OpenReader(t.Context(), client, "", nil)
 		ok(t, err)
 		opened := client.Count()
 		<-time.After(3 * time.Second)

@@ -87,7 +87,7 @@ func newWatched(t testing.TB, h *history, server *faultstore.Server) *watched {
 	client := server.Client(w.faults.plan)
 	o := impatient()
 	for w.Reader == nil {
-		w.Reader, _ = remote.OpenReader(t.Context(), client, &o)
+		w.Reader, _ = remote.OpenReader(t.Context(), client, "", &o)
 	}
 	t.Cleanup(func() { ok(t, w.Close()) })
 	return w

@@ -15,13 +15,15 @@ type Follower struct {
 	log   *Log // its store is ahead
 	ahead *ahead
 	state *object.State
+
+	origin object.ID // of the first log object; zero unless it was opened by Open
 }
 
 // newFollower returns a follower at a state of the log.
 func newFollower(l Log, s *object.State) *Follower {
 	fetched := &ahead{Store: l.Store, pause: l.Pause, objects: map[string][]byte{}}
 	l.Store = fetched
-	return &Follower{&l, fetched, s}
+	return &Follower{log: &l, ahead: fetched, state: s}
 }
 
 // Follow returns a follower that begins at the newest state.
@@ -58,6 +60,9 @@ func (l *Log) Open(ctx context.Context) (f *Follower, end uint64, err error) {
 			return nil, 0, err
 		}
 	}
+	if len(f.state.Claims) > 0 {
+		f.origin = f.state.Claims[0].ID
+	}
 	f.log.Database, f.log.anyDatabase = f.state.Database, false
 	if end = f.state.Number; len(names) > 0 {
 		end, _ = logNumber(names[len(names)-1])
@@ -75,8 +80,13 @@ func (f *Follower) start() (*object.State, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.origin = first.ID
 	return Start(first.Database), nil
 }
+
+// Origin returns the id of the first log object, which no other store of a database shares, except
+// a copy.
+func (f *Follower) Origin() object.ID { return f.origin }
 
 // State returns the state at the last object that was read.
 func (f *Follower) State() *object.State { return f.state }

@@ -1,37 +1,90 @@
 package objectfs
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
-	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/remote/objstore"
+	"github.com/stoatdb/stoat/remote/internal/diskcache"
+)
+
+const (
+	// tailBytes is how much of the end of a table is fetched at once: mostly, the index is in it.
+	tailBytes = 64 << 10
+	// wholeBytes is the size up to which an object, or the part that small reads are expected in, is
+	// fetched as a whole by the first of them. A larger part is fetched besides, up to partBytes.
+	wholeBytes = 256 << 10
+	partBytes  = 4 << 20
+	// aheadBytes is the most that is fetched by one request that nobody waits for yet.
+	aheadBytes = 4 << 20
 )
 
 // file is an object that is read as a file.
 type file struct {
-	store  objstore.Store
+	in     *Folder
+	id     diskcache.ID
 	object string
 	size   int64 // how much of it counts
+
+	expected atomic.Pointer[span] // where small reads are likely; nil until known
 }
+
+var _ vfs.Distant = (*file)(nil)
+
+// span is the bytes [from, to) of an object.
+type span struct{ from, to int64 }
+
+func (s span) contains(t span) bool { return s.from <= t.from && t.to <= s.to }
 
 // ReadAt implements [vfs.File].
 func (f *file) ReadAt(p []byte, at int64) (n int, err error) {
-	want := int64(len(p))
-	if at < 0 || at > f.size || want > f.size-at {
-		return 0, fmt.Errorf("read %s: bytes %d to %d of %d: %w", f.object, at, at+want, f.size, io.EOF)
+	if at < 0 || at > f.size {
+		return 0, fmt.Errorf("read %s at %d of %d bytes: %w", f.object, at, f.size, io.EOF)
 	}
-	got, err := f.store.Get(context.Background(), f.object, at, want)
-	if errors.Is(err, objstore.ErrNotExist) || err == nil && int64(len(got)) < want {
-		return 0, corrupt.New(f.object, at, "the object is missing, or ends before %d", at+want)
+	if left := f.size - at; int64(len(p)) > left {
+		p, err = p[:left], io.EOF
 	}
-	if err != nil {
-		return 0, fmt.Errorf("get %s: %w", f.object, err)
+	want := span{at, at + int64(len(p))}
+	if len(p) > 0 && !f.in.cached(f.id, p, at) {
+		got, at, err := f.in.fetch(f, f.around(want), want)
+		if err != nil {
+			return 0, err
+		}
+		copy(p, got[want.from-at:])
 	}
-	return copy(p, got), nil
+	return len(p), err
+}
+
+// around returns the bytes that are fetched for the sake of some that are wanted.
+func (f *file) around(want span) span {
+	part := f.expected.Load()
+	switch {
+	case f.size <= wholeBytes:
+		return span{0, f.size}
+	case f.id.Kind == folder.Table && want.from >= f.size-tailBytes:
+		return span{f.size - tailBytes, f.size}
+	case part == nil || !part.contains(want):
+		return want
+	case part.to-part.from <= wholeBytes:
+		return *part
+	case part.to-part.from <= partBytes:
+		f.in.fetchAhead(f, *part, besides)
+	}
+	return want
+}
+
+// Expect implements [vfs.Distant].
+func (f *file) Expect(from, to int64) { f.expected.Store(&span{from, to}) }
+
+// WillNeed implements [vfs.Distant].
+func (f *file) WillNeed(from, to int64) {
+	for from < to {
+		end := min(from+aheadBytes, to)
+		f.in.fetchAhead(f, f.around(span{from, end}), wanted)
+		from = end
+	}
 }
 
 // Size implements [vfs.File].

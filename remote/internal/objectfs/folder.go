@@ -1,10 +1,12 @@
 // Package objectfs shows the files of a database in a store as a folder, for reading only.
 //
-// A [Folder] finds files by the names that they have in a folder on a disk, and reads them from
-// objects, in parts and never as a whole. There is nothing to close in a store, so files stay
-// readable when their folder is closed, for as long as their objects exist.
+// A [Folder] finds files by the names that they have in a folder on a disk, and reads parts of them
+// from a cache, or from the objects. What readers announce ([vfs.Distant]) is fetched ahead, in
+// large parts, and reads of it wait for that. Files stay readable when their folder is closed, for
+// as long as their objects exist.
 //
-// Folders and files are safe for concurrent use. Nothing here knows what is in a file.
+// Folders and files are safe for concurrent use. Nothing here knows what is in a file, except that
+// the end of a table is its index.
 package objectfs
 
 import (
@@ -18,6 +20,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/remote/internal/diskcache"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
@@ -28,14 +31,22 @@ const listMost = 1000
 // Folder is the files of a database in a store.
 type Folder struct {
 	*unwritable
-	store objstore.Store
+	store   objstore.Store
+	cache   *diskcache.Cache // nil if there is none
+	ctx     context.Context  // of what is fetched ahead
+	cancel  context.CancelFunc
+	flights flights
 }
 
 var _ vfs.Folder = (*Folder)(nil)
 
-// New returns the folder of the files in a store. The store decides how often a request is tried,
-// and for how long.
-func New(store objstore.Store) *Folder { return &Folder{store: store} }
+// New returns the folder of the files in a store, with a cache of its own, which may be nil. The
+// store decides how often a request is tried, and for how long.
+func New(store objstore.Store, cache *diskcache.Cache) *Folder {
+	f := &Folder{store: store, cache: cache}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	return f
+}
 
 // OpenSized implements [vfs.Sized]. It makes no request.
 func (f *Folder) OpenSized(name string, size int64) (vfs.File, error) {
@@ -43,7 +54,10 @@ func (f *Folder) OpenSized(name string, size int64) (vfs.File, error) {
 	if kind != folder.Table && kind != folder.Values && kind != folder.Log {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return &file{store: f.store, object: history.DataName(kind, number), size: size}, nil
+	return &file{
+		in: f, id: diskcache.ID{Kind: kind, Number: number}, object: history.DataName(kind, number),
+		size: size,
+	}, nil
 }
 
 // Open implements [vfs.Files]. It asks for the size.

@@ -39,8 +39,8 @@ const (
 type Config struct {
 	Poll, PollMax time.Duration // between two looks at the log: at first, and if nothing happens
 
-	// Replica opens the replica of a database.
-	Replica func(database [16]byte) (*engine.Replica, error)
+	// Replica opens the replica of a database, whose log begins with the object of the given id.
+	Replica func(database, origin [16]byte) (*engine.Replica, error)
 }
 
 // Tail follows the log of a database. Its exported methods are safe for concurrent use.
@@ -76,7 +76,7 @@ func Open(ctx context.Context, log *history.Log, c Config) (*Tail, error) {
 	if t.follower, end, err = log.Open(ctx); err != nil {
 		return nil, err
 	}
-	if t.replica, err = c.Replica(t.follower.State().Database); err != nil {
+	if t.replica, err = c.Replica(t.follower.State().Database, t.follower.Origin()); err != nil {
 		return nil, err
 	}
 	err = t.reset(ctx)
