@@ -121,7 +121,6 @@ func (t *txn) leaveLog(from, remove uint64) error {
 
 // reissueFrom issues the entries of a log again from one on, given the hash of the one before.
 func (t *txn) reissueFrom(h *head, from uint64, prev entry.Hash) error {
-	moved := map[entry.Head]entry.Head{}
 	for seq := from; seq < h.next; seq++ {
 		e, err := t.entry(h.number, seq)
 		if err != nil {
@@ -138,10 +137,7 @@ func (t *txn) reissueFrom(h *head, from uint64, prev entry.Hash) error {
 		}
 		switch e.Kind {
 		case entry.KindControl:
-			var next *nextEntry
-			if next, err = t.nextOwn(); err == nil {
-				err = t.reissueAct(next, o, moved)
-			}
+			err = t.reissueAct(o)
 		case entry.KindData:
 			err = t.reissueOnce(o)
 		}

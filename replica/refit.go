@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
@@ -165,32 +164,4 @@ func (v *rightsView) renewFirst(k firstKey, least uint64) (first uint64, err err
 func (v *rightsView) dropFirst(k firstKey) error {
 	v.know(k, notSeen)
 	return v.t.meta.Delete(k.seenKey())
-}
-
-// reissueAct appends an act to the own log. Acts has the new places of those that were issued again
-// before; it gains this one.
-func (t *txn) reissueAct(next *nextEntry, o *orphan, acts map[entry.Head]entry.Head) error {
-	act, err := entry.ParseAct(o.entry)
-	if err != nil || act.Checkpoint != nil {
-		return err
-	}
-	refer := func(h *entry.Head) {
-		if h == nil {
-			return
-		}
-		if to, ok := acts[*h]; ok {
-			*h = to
-		}
-	}
-	switch {
-	case act.Grant != nil:
-		refer(act.Grant.Under)
-	case act.Revoke != nil:
-		refer(act.Revoke.Under)
-		refer(&act.Revoke.Grant)
-	default:
-		refer(&act.Endorse.Act)
-	}
-	acts[o.origin.Head] = entry.Head{Log: next.log.id, Seq: next.at.Seq}
-	return t.issue(next, act.Entry())
 }

@@ -21,6 +21,7 @@ import (
 //	"owed"                     what others have written since the own log named it: see ack.go
 //	"settle" u32               a log of the own device that needs what settle does
 //	"proof" u32                the fork proof that cuts a log
+//	"moved" id u64             where an own act was made again: reissueact.go
 //	"branch" id u64 hash       an act that a copy wrote behind the cut of an own log: branchacts.go
 //	"tail" u32                 a log with entries that are not in the touch index
 //	"void" u32 u64             what of an entry of a log does not count: see void.go
@@ -88,6 +89,7 @@ const (
 	prefixSettle     = "settle"
 	prefixProof      = "proof"
 	prefixBranch     = "branch"
+	prefixMoved      = "moved"
 	prefixTail       = "tail"
 	prefixVoid       = "void"
 	prefixRepeat     = "repeat"
