@@ -36,8 +36,9 @@ func TestApply_costFollowsTheSizeOfEntries(t *testing.T) {
 		p := newPeer(t, nil)
 		f := newForger(p)
 		f.add(edit(1, high, ops...))
+		first := f.begin()
 		f.add(edit(2, low, ops...))
-		if err := p.space.apply([]*run{f.run}); err != nil {
+		if err := p.space.apply([]*run{first, f.run}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -49,11 +50,13 @@ func TestApply_costFollowsTheSizeOfEntries(t *testing.T) {
 		}
 		p := newPeer(t, nil)
 		f := newForger(p)
+		var runs []*run
 		for i, op := range []entry.Op{{Added: high}, {Added: low}, {Removed: low}} {
 			op.Kind = entry.OpElements
 			f.add(edit(i+1, []string{"x"}, op))
+			runs = append(runs, f.begin())
 		}
-		if err := p.space.apply([]*run{f.run}); err != nil {
+		if err := p.space.apply(runs); err != nil {
 			t.Error(err)
 		}
 	})

@@ -25,6 +25,7 @@ func TestEntry_isKeptAsItArrived(t *testing.T) {
 	f.seq, f.prev, f.log, f.run = 0, entry.Hash{}, entry.Hash{}, &run{}
 	f.add((&entry.Genesis{Device: [32]byte(f.key[32:]), Incarnation: [16]byte{1}}).Entry(1))
 	var hashes []entry.Hash
+	runs := []*run{f.begin()}
 	for ms := 1; ms < 200; ms++ {
 		other.add(data(ms, "other"))
 		e := data(ms+1, strings.Repeat("x", rng.IntN(40)<<rng.IntN(10)))
@@ -40,9 +41,9 @@ func TestEntry_isKeptAsItArrived(t *testing.T) {
 			e.Kind, e.Parts = entry.KindContext, nil
 		}
 		f.add(e)
-		hashes = append(hashes, f.prev)
+		hashes, runs = append(hashes, f.prev), append(runs, f.begin())
 	}
-	if err := p.space.apply([]*run{other.run, f.run}); err != nil {
+	if err := p.space.apply(append(runs, other.run)); err != nil {
 		t.Fatal(err)
 	}
 	err := p.db.View(func(tx *stoat.Tx) error {
@@ -58,7 +59,7 @@ func TestEntry_isKeptAsItArrived(t *testing.T) {
 			if err = errors.Join(err, failed, also); err != nil {
 				return err
 			}
-			if hash != hashes[seq-1] || !bytes.Equal(sent, f.run.entries[seq]) {
+			if hash != hashes[seq-1] || !bytes.Equal(sent, runs[seq].entries[0]) {
 				t.Fatalf("seed %d: entry %d is another one", seed, seq)
 			}
 		}
