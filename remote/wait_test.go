@@ -188,8 +188,14 @@ func TestWait_failsOnceAnotherMachineHasTakenOver(t *testing.T) {
 	ok(t, first.Confirm(t.Context()))
 	g.set(true)
 	result := make(chan error)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // or a failure would take minutes
+	defer cancel()
 	for i := range 5 {
-		go func() { result <- first.Put(fmt.Append(nil, "lost", i), nil) }()
+		go func() {
+			result <- first.UpdateContext(ctx, func(tx *stoat.Tx) error {
+				return tx.Put(fmt.Append(nil, "lost", i), nil)
+			})
+		}()
 	}
 	for local(first) < 6 {
 		runtime.Gosched()
