@@ -162,13 +162,25 @@ func deleteStates(ctx context.Context, log *Log) error {
 	return log.Store.Delete(ctx, names)
 }
 
+// open returns a follower, whose next objects may be fetched already.
+func (s *sim) open(ctx context.Context, log *Log) (f *Follower, err error) {
+	if s.rng.IntN(2) == 0 {
+		return log.Follow(ctx)
+	}
+	f, _, err = log.Open(ctx)
+	return f, err
+}
+
 // follow is the script of a reader.
 func (s *sim) follow(ctx context.Context, log *Log) error {
-	f, err := log.Follow(ctx)
+	f, err := s.open(ctx, log)
 	if err != nil {
-		if expected(err) {
+		if expected(err) || errors.Is(err, objstore.ErrNotExist) {
 			return nil
 		}
+		return err
+	}
+	if err := s.judge.agrees("what a follower opens", f.State()); err != nil {
 		return err
 	}
 	for range 30 {
