@@ -104,6 +104,9 @@ func (m *machine) crash() {
 func (m *machine) run(t *testing.T, h *history) {
 	o := forgetful()
 	o.CloseTimeout, o.Durability = time.Millisecond, m.mode
+	if m.mode == remote.Wait && h.rng.IntN(2) == 0 { // what is acknowledged is synced all the same
+		o.Database = &stoat.Options{Sync: stoat.SyncNever}
+	}
 	sizes := tuned.Sizes()
 	db, err := openUntil(m.ctx, m.client, m.files, o, sizes[h.rng.IntN(len(sizes))])
 	if errors.Is(err, remote.ErrApart) {

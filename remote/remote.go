@@ -2,9 +2,9 @@
 // nothing to run besides the store.
 //
 // [Open] opens a database that ships itself to a store. Whatever is committed is on the local disk
-// first, as in any database, and in the store a moment later ([Options.Interval]). Where the folder
-// is gone, or on another machine, Open makes it again of what is in the store. [Restore] makes a
-// copy.
+// first, as in any database, and in the store a moment later ([Async]), or before the commit
+// returns ([Wait]). Where the folder is gone, or on another machine, Open makes it again of what is
+// in the store. [Restore] makes a copy, also of the past.
 //
 // There is one writer at a time, and the newest one wins: Open takes the role from whoever had it.
 // That one cannot ship anything any more, whatever it still does, and its transactions fail with
@@ -55,8 +55,9 @@ const (
 	// Async means: once it is on the local disk, as [stoat.Options] say. What was not shipped is lost
 	// with that disk.
 	Async Durability = iota
-	// Wait means: once it is in the store, too. No reader of this process sees it before. It takes one
-	// answer of the store, or two while others are on their way; concurrent commits share requests.
+	// Wait means: once it is in the store, too, and synced here, whatever [stoat.Options] say. No
+	// reader of this process sees it before. It takes one answer of the store, or two while others are
+	// on their way; concurrent commits share requests.
 	//
 	// The context that a transaction was begun with ends the wait, too: then the error is ErrUnknown.
 	// A commit that fails with ErrFenced is in the folder, and never will be in the store. If the
