@@ -154,7 +154,7 @@ func (r *Reader) openFiles(dir string, owner [32]byte, o ReaderOptions, files vf
 		return err
 	}
 	patient := &tail.Patient{Store: r.store, Patience: o.Patience, Ended: r.ended}
-	r.files = objectfs.New(patient, cache)
+	r.files = objectfs.New(patient, cache, func() { r.tail.Missing() }) // once it is open
 	return nil
 }
 

@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,7 +15,9 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/hook"
+	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/remote"
@@ -194,5 +197,58 @@ func TestReader_folderIsACache(t *testing.T) {
 	ok(t, os.RemoveAll(dir))
 	if again := read(); again == 0 {
 		t.Error("without its folder, a reader needs no requests")
+	}
+}
+
+func TestReader_goesOnAfterItsFilesWereDeleted(t *testing.T) {
+	server := faultstore.NewServer(memstore.New())
+	o := quick()
+	o.Retention = time.Nanosecond
+	db, err := open(t, server.Client(nil), memfs.New(), o, engine.Tuning{})
+	ok(t, err)
+	defer db.Close()
+	rewrite := func() {
+		t.Helper()
+		for i := range 200 {
+			ok(t, db.Put(largeKey(i), largeValue(int(db.Position()), 100)))
+		}
+		ok(t, db.Compact(t.Context()))
+		ok(t, db.Ship(t.Context()))
+	}
+	rewrite()
+	for !inTables(t, server.Client(nil)) {
+		runtime.Gosched()
+	}
+	var away atomic.Bool
+	r := mustRead(t, server.Client(func(faultstore.Request) faultstore.Fate {
+		if away.Load() {
+			return faultstore.Unavailable
+		}
+		return faultstore.Answered
+	}))
+	away.Store(true)
+	files, err := server.Client(nil).List(t.Context(), "data/", "", 1000)
+	ok(t, err)
+	for {
+		_, err := server.Client(nil).Get(t.Context(), files[0].Name, 0, 1)
+		if errors.Is(err, objstore.ErrNotExist) {
+			break
+		}
+		rewrite()
+		_, err = db.Collect(t.Context())
+		ok(t, err)
+	}
+	away.Store(false)
+	for err := stoat.ErrCorrupt; err != nil; {
+		if !errors.Is(err, stoat.ErrCorrupt) {
+			t.Fatal(err)
+		}
+		_, err = r.Get(largeKey(7))
+	}
+	ok(t, r.WaitFor(t.Context(), db.Position()))
+	v, err := r.Get(largeKey(7))
+	ok(t, err)
+	if want, err := db.Get(largeKey(7)); err != nil || string(v) != string(want) {
+		t.Errorf("the value is another one: %v", err)
 	}
 }

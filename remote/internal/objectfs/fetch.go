@@ -45,7 +45,7 @@ type flights struct {
 
 // cached fills p from the cache, if that has all of it.
 func (f *Folder) cached(id diskcache.ID, p []byte, at int64) bool {
-	return f.cache != nil && f.cache.Get(id, p, at)
+	return f.cache.Get(id, p, at)
 }
 
 // fetch returns bytes of a file from a place on, among them those that are wanted. It fetches the
@@ -86,7 +86,7 @@ func (f *Folder) addLocked(file *file, s span, why purpose) *flight {
 // fly makes a request. What it brings is in the cache before others stop waiting for it.
 func (f *Folder) fly(ctx context.Context, file *file, x *flight) {
 	x.data, x.err = f.request(ctx, file, x.span)
-	if x.err == nil && f.cache != nil {
+	if x.err == nil {
 		f.cache.Put(x.id, x.data, x.span.from)
 	}
 	f.flights.mu.Lock()
@@ -99,7 +99,7 @@ func (f *Folder) fly(ctx context.Context, file *file, x *flight) {
 // fetchAhead begins to fetch bytes of a file, unless they are at hand or under way, or there is
 // enough to do.
 func (f *Folder) fetchAhead(file *file, s span, why purpose) {
-	if f.cache == nil || f.cache.Has(file.id, s.from, s.to) {
+	if f.cache.Has(file.id, s.from, s.to) {
 		return
 	}
 	f.flights.mu.Lock()
@@ -125,6 +125,9 @@ func (f *Folder) fetchAhead(file *file, s span, why purpose) {
 // request gets bytes of an object.
 func (f *Folder) request(ctx context.Context, file *file, s span) ([]byte, error) {
 	got, err := f.store.Get(ctx, file.object, s.from, s.to-s.from)
+	if errors.Is(err, objstore.ErrNotExist) {
+		f.missing()
+	}
 	if errors.Is(err, objstore.ErrNotExist) || err == nil && int64(len(got)) < s.to-s.from {
 		return nil, corrupt.New(file.object, s.from, "the object is missing, or ends before %d", s.to)
 	}
@@ -141,8 +144,5 @@ func (f *Folder) Stop() error {
 	f.flights.mu.Unlock()
 	f.cancel()
 	f.flights.running.Wait()
-	if f.cache == nil {
-		return nil
-	}
 	return f.cache.Close()
 }

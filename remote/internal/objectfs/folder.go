@@ -25,25 +25,23 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// listMost is how many objects are listed by one request.
-const listMost = 1000
-
 // Folder is the files of a database in a store.
 type Folder struct {
 	*unwritable
 	store   objstore.Store
-	cache   *diskcache.Cache // nil if there is none
-	ctx     context.Context  // of what is fetched ahead
+	cache   *diskcache.Cache
+	missing func()
+	ctx     context.Context // of what is fetched ahead
 	cancel  context.CancelFunc
 	flights flights
 }
 
 var _ vfs.Folder = (*Folder)(nil)
 
-// New returns the folder of the files in a store, with a cache of its own, which may be nil. The
-// store decides how often a request is tried, and for how long.
-func New(store objstore.Store, cache *diskcache.Cache) *Folder {
-	f := &Folder{store: store, cache: cache}
+// New returns the folder of the files in a store, with a cache that it closes. The store decides
+// how often a request is tried, and for how long. When an object is missing, missing is called.
+func New(store objstore.Store, cache *diskcache.Cache, missing func()) *Folder {
+	f := &Folder{store: store, cache: cache, missing: missing}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f
 }
@@ -80,20 +78,15 @@ func (f *Folder) Open(name string) (vfs.File, error) {
 
 // List implements [vfs.Files].
 func (f *Folder) List(string) (names []string, err error) {
-	for after := ""; ; {
-		listed, err := f.store.List(context.Background(), history.DataPrefix, after, listMost)
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range listed {
+	add := func(page []objstore.Object) error {
+		for _, o := range page {
 			names = append(names, o.Name[strings.LastIndexByte(o.Name, '/')+1:])
 		}
-		if len(listed) < listMost {
-			slices.Sort(names)
-			return names, nil
-		}
-		after = listed[len(listed)-1].Name
+		return nil
 	}
+	err = history.EachObject(context.Background(), f.store, history.DataPrefix, add)
+	slices.Sort(names)
+	return names, err
 }
 
 // IsRegular implements [vfs.Files].

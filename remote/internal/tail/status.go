@@ -40,10 +40,7 @@ func (t *Tail) WaitFor(ctx context.Context, p engine.Position) error {
 		case ended:
 			return engine.ErrClosed
 		}
-		select {
-		case t.wake <- struct{}{}:
-		default:
-		}
+		t.poke()
 		select {
 		case <-moved:
 		case <-ctx.Done():
@@ -54,6 +51,21 @@ func (t *Tail) WaitFor(ctx context.Context, p engine.Position) error {
 			}
 			return fmt.Errorf("commit %d is not in the store yet: %w", p.Commit(), err)
 		}
+	}
+}
+
+// Missing says that a file of the version that the replica shows is missing. The tail asks for a
+// newer state at once.
+func (t *Tail) Missing() {
+	t.gone.Store(true)
+	t.poke()
+}
+
+// poke has the loop look at the log now.
+func (t *Tail) poke() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
 	}
 }
 

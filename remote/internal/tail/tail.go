@@ -57,6 +57,7 @@ type Tail struct {
 	running sync.WaitGroup
 	wake    chan struct{} // holds an item: look at the log now
 	waiting atomic.Int64  // how many wait for a position
+	gone    atomic.Bool   // a file is missing, so a newer state may be stored
 
 	mu      sync.Mutex
 	moved   chan struct{} // closed when something below, or what the replica shows, has changed
@@ -110,7 +111,7 @@ func (t *Tail) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		more, err := t.step(ctx)
-		if err == nil && !more && (tries > 0 || t.isDue(began)) {
+		if err == nil && !more && (t.gone.Swap(false) || tries > 0 || t.isDue(began)) {
 			more, err = t.jump(ctx)
 			t.looked = began
 		}
