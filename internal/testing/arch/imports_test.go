@@ -18,6 +18,7 @@ const policy = `
 	internal/commands/progress:        std
 	internal/commands/bucketpath:   std
 	internal/commands/jsontext:     std
+	internal/commands/columns:      std
 	internal/commands/cmdline:      internal/commands/progress
 
 	internal/corrupt:      std

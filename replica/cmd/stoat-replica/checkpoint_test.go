@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/commands/columns"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -86,7 +87,7 @@ func TestStatus_showsWhatWaits(t *testing.T) {
 		t.Errorf("status is\n%s", text)
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		if len([]rune(line)) > columnsMax {
+		if len([]rune(line)) > columns.Max {
 			t.Errorf("it has a line of %d columns: %s", len(line), line)
 		}
 	}

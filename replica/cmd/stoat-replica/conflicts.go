@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/columns"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -71,10 +72,10 @@ func printConflict(s *stdio, c *replica.Conflict, asJSON bool) error {
 	if c.Kept {
 		line += ", answer wanted"
 	}
-	if _, err := fmt.Fprintln(s.out, shorten(line, columnsMax)); err != nil {
+	if _, err := fmt.Fprintln(s.out, columns.Shorten(line, columns.Max)); err != nil {
 		return err
 	}
-	t := &table{s, []int{1, 19, shortDigits}}
+	t := &columns.Table{Out: s.out, Widths: []int{1, 19, shortDigits}}
 	for i, v := range c.Values {
 		mark := ""
 		if i == 0 {
@@ -84,7 +85,7 @@ func printConflict(s *stdio, c *replica.Conflict, asJSON bool) error {
 		if v.Log == (replica.LogID{}) {
 			time, author = "by the checkpoint", ""
 		}
-		if err := t.row(mark, time, author, valueText(v.Value)); err != nil {
+		if err := t.Row(mark, time, author, valueText(v.Value)); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/columns"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -34,7 +35,7 @@ The roots of a space may do everything, and are not listed.`,
 		Min: 1, Max: 1, Flags: flags,
 		Run: func(_ context.Context, s *stdio, args []string) error {
 			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
-				t := &table{s, []int{shortDigits + 6, shortDigits, 17}}
+				t := &columns.Table{Out: s.out, Widths: []int{shortDigits + 6, shortDigits, 17}}
 				for g, err := range space.Grants(tx) {
 					if err != nil {
 						return err
@@ -49,7 +50,7 @@ The roots of a space may do everything, and are not listed.`,
 	}
 }
 
-func printGrant(s *stdio, t *table, g *replica.Granted, asJSON bool) error {
+func printGrant(s *stdio, t *columns.Table, g *replica.Granted, asJSON bool) error {
 	var scopes []string
 	for _, scope := range g.Scopes {
 		scopes = append(scopes, fmt.Sprint(scope))
@@ -72,7 +73,7 @@ func printGrant(s *stdio, t *table, g *replica.Granted, asJSON bool) error {
 	case state == "":
 		state = "the whole space"
 	}
-	return t.row(shortEntry(g.ID), to, rightText(g.Right), state)
+	return t.Row(shortEntry(g.ID), to, rightText(g.Right), state)
 }
 
 // rightText returns a right as parseRight reads it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/columns"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -81,7 +82,7 @@ func (g *graph) text(s *stdio) error {
 		return fmt.Errorf("%d logs do not fit into the width of text: use -svg, or a smaller -limit",
 			len(g.lanes))
 	}
-	t := &table{s, []int{2*len(g.lanes) - 1, shortDigits + 6}}
+	t := &columns.Table{Out: s.out, Widths: []int{2*len(g.lanes) - 1, shortDigits + 6}}
 	begun := make([]bool, len(g.lanes))
 	for i, e := range g.entries {
 		begun[g.lane[e.Log]] = true
@@ -93,7 +94,7 @@ func (g *graph) text(s *stdio) error {
 			}
 		}
 		line := g.lanesText(i, g.lane[e.Log], seen, begun)
-		if err := t.row(line, shortEntry(e.EntryID), entryText(e)); err != nil {
+		if err := t.Row(line, shortEntry(e.EntryID), entryText(e)); err != nil {
 			return err
 		}
 	}

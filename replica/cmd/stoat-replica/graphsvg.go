@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"html"
 	"io"
+
+	"github.com/stoatdb/stoat/internal/commands/columns"
 )
 
 // Measures of a picture, in pixels.
@@ -62,7 +64,7 @@ func (g *graph) svg(out io.Writer, name string) error {
 		x, y := g.place(i)
 		fmt.Fprintf(w, "<circle class=\"%s\" cx=\"%d\" cy=\"%d\" r=\"%d\"><title>%s</title></circle>\n",
 			e.Kind, x, y, svgRadius, html.EscapeString(fmt.Sprintf("%s\n%s, device %s\n%s",
-				shortEntry(e.EntryID), clock(e.Time), short(e.Device), shorten(entryText(e), 300))))
+				shortEntry(e.EntryID), clock(e.Time), short(e.Device), columns.Shorten(entryText(e), 300))))
 	}
 	fmt.Fprintln(w, "</svg>")
 	return w.Flush()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/columns"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 	"github.com/stoatdb/stoat/replica"
 )
@@ -63,8 +64,8 @@ func headsAsJSON(s *stdio, heads []replica.Head) error {
 }
 
 func headsAsTable(s *stdio, heads []replica.Head) error {
-	t := &table{s, []int{shortDigits, shortDigits, -11, -11, 19}}
-	err := t.row("log", "device", "entries", "sealed", "newest")
+	t := &columns.Table{Out: s.out, Widths: []int{shortDigits, shortDigits, -11, -11, 19}}
+	err := t.Row("log", "device", "entries", "sealed", "newest")
 	for _, h := range heads {
 		own := ""
 		switch {
@@ -74,7 +75,7 @@ func headsAsTable(s *stdio, heads []replica.Head) error {
 			own = fmt.Sprintf("cut at %d", h.Cut)
 		}
 		if err == nil {
-			err = t.row(short(h.Log), short(h.Device), progress.Count(int64(h.Entries)),
+			err = t.Row(short(h.Log), short(h.Device), progress.Count(int64(h.Entries)),
 				progress.Count(int64(h.Sealed)), clock(h.Time), own)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/columns"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 	"github.com/stoatdb/stoat/replica"
 )
@@ -138,7 +139,7 @@ func newest(space *replica.Space, tx *stoat.Tx, heads []replica.Head, limit int)
 
 // printEntries prints entries; one of them alone in full.
 func printEntries(s *stdio, entries []*replica.Entry, one, asJSON bool) error {
-	t := &table{s, []int{19, shortDigits + 8, shortDigits}}
+	t := &columns.Table{Out: s.out, Widths: []int{19, shortDigits + 8, shortDigits}}
 	for _, e := range entries {
 		var err error
 		switch {
@@ -147,7 +148,7 @@ func printEntries(s *stdio, entries []*replica.Entry, one, asJSON bool) error {
 		case one:
 			err = printEntry(s, e)
 		default:
-			err = t.row(clock(e.Time), shortEntry(e.EntryID), short(e.Device), entryText(e))
+			err = t.Row(clock(e.Time), shortEntry(e.EntryID), short(e.Device), entryText(e))
 		}
 		if err != nil {
 			return err
@@ -188,7 +189,7 @@ func printEntry(s *stdio, e *replica.Entry) error {
 	for i := range e.Changes {
 		c := &e.Changes[i]
 		head := replica.Change{Collection: c.Collection, Key: c.Key, Deleted: c.Deleted}
-		fmt.Fprintf(s.out, "%s\n", shorten(changeText(&head), columnsMax))
+		fmt.Fprintf(s.out, "%s\n", columns.Shorten(changeText(&head), columns.Max))
 		for j := range c.Fields {
 			fmt.Fprintf(s.out, "  %s\n", fieldText(&c.Fields[j]))
 		}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/commands/columns"
 )
 
 // A key file of another device begins no log in its name.
@@ -120,7 +122,7 @@ func TestVoid_showsTheWholeReason(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(out + log + output(t, "why", a.db, "items", "late")) {
-		if n := len([]rune(line)) - 1; n > columnsMax {
+		if n := len([]rune(line)) - 1; n > columns.Max {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/columns"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 	"github.com/stoatdb/stoat/record"
 	"github.com/stoatdb/stoat/replica"
@@ -185,7 +186,7 @@ func printChanges(s *stdio, e *replica.Entry, asJSON bool) error {
 		return nil
 	}
 	for i := range e.Changes {
-		line := shorten(changeText(&e.Changes[i]), columnsMax)
+		line := columns.Shorten(changeText(&e.Changes[i]), columns.Max)
 		if _, err := fmt.Fprintln(s.out, line); err != nil {
 			return err
 		}

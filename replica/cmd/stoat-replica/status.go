@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/columns"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 	"github.com/stoatdb/stoat/replica"
 )
@@ -204,7 +205,7 @@ func (st *statusJSON) printMissing(s *stdio) {
 		for _, name := range st.Holds {
 			names = append(names, quote(name))
 		}
-		fmt.Fprintf(s.out, "holds      %s\n", shorten(strings.Join(names, ", "), columnsMax-11))
+		fmt.Fprintf(s.out, "holds      %s\n", columns.Shorten(strings.Join(names, ", "), columns.Max-11))
 	}
 	if st.Start != nil {
 		fmt.Fprintf(s.out, "starting   %s of %s of a checkpoint are here: sync to take the rest\n",
@@ -229,10 +230,10 @@ const waitsMax = 10
 
 // printWaits lists what waits, and why.
 func (st *statusJSON) printWaits(s *stdio) error {
-	t := &table{s, []int{shortDigits + 10}}
+	t := &columns.Table{Out: s.out, Widths: []int{shortDigits + 10}}
 	for i, w := range st.waits {
 		if i == waitsMax {
-			return t.row(fmt.Sprintf("and %d other logs", len(st.waits)-i))
+			return t.Row(fmt.Sprintf("and %d other logs", len(st.waits)-i))
 		}
 		entries := shortEntry(replica.EntryID{Log: w.Log, Seq: w.First})
 		if w.Last > w.First {
@@ -242,7 +243,7 @@ func (st *statusJSON) printWaits(s *stdio) error {
 		if w.For != nil {
 			reason = "entry " + shortEntry(*w.For) + " is missing"
 		}
-		if err := t.row(entries, reason); err != nil {
+		if err := t.Row(entries, reason); err != nil {
 			return err
 		}
 	}

@@ -13,45 +13,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stoatdb/stoat/internal/commands/columns"
 	"github.com/stoatdb/stoat/replica"
 	"github.com/stoatdb/stoat/tuple"
 )
-
-// columnsMax is the width of all output that is for people.
-const columnsMax = 80
-
-// shorten returns text in at most columns characters, with an ellipsis at the end.
-func shorten(text string, columns int) string {
-	runes := []rune(text)
-	if len(runes) <= columns {
-		return text
-	}
-	return string(runes[:max(0, columns-1)]) + "…"
-}
-
-// table prints rows in columns of fixed widths. The last column has no width: it takes the rest of
-// the line.
-type table struct {
-	s      *stdio
-	widths []int // negative: aligned to the right
-}
-
-// row prints a row.
-func (t *table) row(cells ...string) error {
-	var line strings.Builder
-	used := 0
-	for i, cell := range cells {
-		if i == len(t.widths) {
-			line.WriteString(shorten(cell, columnsMax-used))
-			break
-		}
-		w := t.widths[i]
-		fmt.Fprintf(&line, "%*s  ", -w, shorten(cell, max(w, -w)))
-		used += max(w, -w) + 2
-	}
-	_, err := fmt.Fprintln(t.s.out, strings.TrimRight(line.String(), " "))
-	return err
-}
 
 // longIDs are ids with all their digits. It is immutable.
 var longIDs = regexp.MustCompile("[0-9a-f]{64}")
@@ -67,7 +32,7 @@ func paragraph(s *stdio, text string) error {
 	line := indent
 	for _, word := range strings.Fields(shortIDs(text)) {
 		width := utf8.RuneCountInString(line + " " + word)
-		if line != indent && width > columnsMax {
+		if line != indent && width > columns.Max {
 			fmt.Fprintln(s.out, line)
 			line = indent
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/columns"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -25,12 +26,12 @@ adopted, are marked "repeated".`,
 		Min: 1, Max: 1, Flags: flags,
 		Run: func(_ context.Context, s *stdio, args []string) error {
 			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
-				t := &table{s, []int{shortDigits + 6, shortDigits}}
+				t := &columns.Table{Out: s.out, Widths: []int{shortDigits + 6, shortDigits}}
 				for v, err := range space.Void(tx) {
 					if err == nil && *asJSON {
 						err = writeJSON(s, v)
 					} else if err == nil {
-						err = t.row(shortEntry(v.EntryID), short(v.Device), voidText(v))
+						err = t.Row(shortEntry(v.EntryID), short(v.Device), voidText(v))
 						if err == nil {
 							err = paragraph(s, v.Reason)
 						}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/columns"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 	"github.com/stoatdb/stoat/record"
 	"github.com/stoatdb/stoat/replica"
@@ -120,12 +121,13 @@ func printWhy(s *stdio, space *replica.Space, tx *stoat.Tx, collection string, k
 		return err
 	}
 	if now == nil {
-		fmt.Fprintf(s.out, "%s is not there\n", shorten(collection+" "+keyText(tupleOf(key)), 60))
+		fmt.Fprintf(s.out, "%s is not there\n", columns.Shorten(collection+" "+keyText(tupleOf(key)), 60))
 	} else {
-		fmt.Fprintln(s.out, shorten(collection+" "+keyText(now.Key), columnsMax))
+		fmt.Fprintln(s.out, columns.Shorten(collection+" "+keyText(now.Key), columns.Max))
 		for _, name := range slices.Sorted(maps.Keys(now.Fields)) {
 			by := decided(name, history, status.Pruned)
-			fmt.Fprintf(s.out, "  %-38s  %s\n", shorten(name+" = "+valueText(now.Fields[name]), 38), by)
+			field := columns.Shorten(name+" = "+valueText(now.Fields[name]), 38)
+			fmt.Fprintf(s.out, "  %-38s  %s\n", field, by)
 		}
 	}
 	if status.Pruned {
@@ -133,9 +135,9 @@ func printWhy(s *stdio, space *replica.Space, tx *stoat.Tx, collection string, k
 	} else {
 		fmt.Fprintln(s.out, "history:")
 	}
-	t := &table{s, []int{19, shortDigits + 6}}
+	t := &columns.Table{Out: s.out, Widths: []int{19, shortDigits + 6}}
 	for _, r := range history {
-		if err := t.row(clock(r.Time), shortEntry(r.EntryID), revisionText(r)); err != nil {
+		if err := t.Row(clock(r.Time), shortEntry(r.EntryID), revisionText(r)); err != nil {
 			return err
 		}
 		if r.Void != "" {
