@@ -183,7 +183,7 @@ func Identify(
 	l := &Log{Store: store, Codec: codec}
 	p, err := store.Get(ctx, logName(1), 0, object.LogBytesMax+1)
 	if errors.Is(err, objstore.ErrNotExist) {
-		return database, false, nil
+		return database, false, nothing(ctx, store)
 	}
 	if err != nil {
 		return database, false, err
@@ -193,6 +193,16 @@ func Identify(
 		return database, false, err
 	}
 	return first.Database, true, nil
+}
+
+// nothing returns an error if a store without the first log object, which is never deleted, has any
+// other one.
+func nothing(ctx context.Context, store objstore.Store) error {
+	listed, err := store.List(ctx, logPrefix, "", 1)
+	if err == nil && len(listed) > 0 && listed[0].Name != logName(1) { // or it is there by now
+		err = corrupt.New(logName(1), 0, "the object is missing, and there is %s", listed[0].Name)
+	}
+	return err
 }
 
 // Commits calls fn with each commit of a state that is above the last one in its version, in order.

@@ -94,7 +94,7 @@ func (l *Log) stateAt(ctx context.Context, n uint64) (*object.State, error) {
 func (l *Log) Trim(ctx context.Context, s *object.State) (deleted int, err error) {
 	for _, prefix := range []string{logPrefix, statePrefix} {
 		err := EachObject(ctx, l.Store, prefix, func(page []objstore.Object) error {
-			names := removable(s, page)
+			names := Removable(s, page)
 			if err := l.Store.Delete(ctx, names); err != nil {
 				return err
 			}
@@ -114,8 +114,9 @@ func (l *Log) Trim(ctx context.Context, s *object.State) (deleted int, err error
 // errPast ends a listing: nothing that follows is to be deleted.
 var errPast = errors.New("past the state")
 
-// removable returns the names of a page that are not needed from s on.
-func removable(s *object.State, page []objstore.Object) (names []string) {
+// Removable returns the names of log objects and states in a page that nobody needs who reads the
+// log from s on.
+func Removable(s *object.State, page []objstore.Object) (names []string) {
 	for _, o := range page {
 		m, isLog := logNumber(o.Name)
 		n, isState := stateNumber(o.Name)

@@ -1,0 +1,220 @@
+package remote_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// small is sizes with which a database soon has many files.
+func small() engine.Tuning { return tuned.Sizes()[0] }
+
+// storeOfTwo returns a store that two writers have written to, without deleting anything.
+func storeOfTwo(t *testing.T) objstore.Store {
+	t.Helper()
+	store, h := memstore.New(), newHistory(t, 31)
+	disk := memfs.New()
+	for range 2 {
+		db, err := open(t, store, disk, quick(), small())
+		ok(t, err)
+		busy(t, h, db, 20)
+		_, err = db.Collect(t.Context()) // stores a state
+		ok(t, err)
+		busy(t, h, db, 5)
+		ok(t, db.Close())
+	}
+	return store
+}
+
+// objects returns what is in a store.
+func objects(t *testing.T, store objstore.Store) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	for _, name := range names(t, store, "") {
+		p, err := store.Get(t.Context(), name, 0, -1)
+		ok(t, err)
+		all[name] = p
+	}
+	return all
+}
+
+// replace stores an object in the place of another one; nil stores none.
+func replace(t *testing.T, store objstore.Store, name string, p []byte) {
+	t.Helper()
+	ok(t, store.Delete(t.Context(), []string{name}))
+	if p != nil {
+		ok(t, store.Put(t.Context(), name, bytes.NewReader(p), int64(len(p))))
+	}
+}
+
+func TestInspect_countsEveryObject(t *testing.T) {
+	store := storeOfTwo(t)
+	_, err := remote.Pin(t.Context(), store, "here")
+	ok(t, err)
+	ok(t, store.Create(t.Context(), "notes/1", []byte("other")))
+	info, err := remote.Inspect(t.Context(), store)
+	ok(t, err)
+	var all remote.Usage
+	for _, p := range objects(t, store) {
+		all.Objects++
+		all.Bytes += int64(len(p))
+	}
+	var sum remote.Usage
+	for _, u := range []remote.Usage{
+		info.Log, info.States, info.Tables, info.Values, info.Pinned, info.Other,
+	} {
+		sum.Objects += u.Objects
+		sum.Bytes += u.Bytes
+	}
+	if sum != all {
+		t.Errorf("the kinds have %+v, and the store has %+v", sum, all)
+	}
+	if info.Pinned.Objects != 1 || info.Other != (remote.Usage{Objects: 1, Bytes: 5}) ||
+		info.Log.Objects != len(names(t, store, "log/")) ||
+		info.States.Objects != len(names(t, store, "state/")) ||
+		info.Tables.Objects+info.Values.Objects != len(names(t, store, "data/")) {
+		t.Errorf("the kinds are %+v", info)
+	}
+	if len(info.Writers) != 2 || info.Writers[0].Epoch != 2 || info.Writers[1].Name != "test" ||
+		len(info.Pins) != 1 || info.Pins[0].Name != "here" || info.Oldest.Commit != 0 ||
+		info.Newest.Commit != info.Pins[0].Commit || info.Newest.Time.IsZero() {
+		t.Errorf("got %+v", info)
+	}
+}
+
+// TestInspect_saysWhatIsPast removes what the newest commit does not need.
+func TestInspect_saysWhatIsPast(t *testing.T) {
+	store := storeOfTwo(t)
+	before, err := remote.Inspect(t.Context(), store)
+	ok(t, err)
+	if before.Past.Objects == 0 || before.Past.Bytes == 0 {
+		t.Fatal("nothing is past, so this tests nothing")
+	}
+	db, err := open(t, store, memfs.New(), forgetful(), engine.Tuning{})
+	ok(t, err)
+	ok(t, db.Put([]byte("a"), []byte("b")))
+	ok(t, db.Ship(t.Context()))
+	collectAll(t, db)
+	ok(t, db.Close())
+	after, err := remote.Inspect(t.Context(), store)
+	ok(t, err)
+	if after.Past.Bytes*4 > before.Past.Bytes || after.Oldest.Commit < before.Newest.Commit {
+		t.Errorf("before the collection, it was\n%+v\nand afterwards\n%+v", before, after)
+	}
+	_, err = remote.Verify(t.Context(), store)
+	ok(t, err)
+}
+
+func TestInspect_needsADatabase(t *testing.T) {
+	_, err := remote.Inspect(t.Context(), memstore.New())
+	wantErr(t, err, remote.ErrNone)
+	_, err = remote.Verify(t.Context(), memstore.New())
+	wantErr(t, err, remote.ErrNone)
+}
+
+// TestVerify_findsWhatIsDamagedOrMissing changes every object of a store in turn.
+func TestVerify_findsWhatIsDamagedOrMissing(t *testing.T) {
+	store := storeOfTwo(t)
+	whole, err := remote.Verify(t.Context(), store)
+	ok(t, err)
+	logs := names(t, store, "log/")
+	if whole.Oldest != 0 || whole.LogObjects != uint64(len(logs)) || whole.Files == 0 ||
+		whole.States != len(names(t, store, "state/")) {
+		t.Errorf("got %+v", whole)
+	}
+	files := map[string]bool{}
+	for name, p := range objects(t, store) {
+		bad := bytes.Clone(p)
+		bad[len(bad)/2] ^= 1
+		isData := strings.HasPrefix(name, "data/")
+		if isData {
+			bad = bad[:len(bad)-1]
+		}
+		for _, with := range [][]byte{bad, nil} {
+			replace(t, store, name, with)
+			_, err := remote.Verify(t.Context(), store)
+			replace(t, store, name, p)
+			found := err != nil && strings.Contains(err.Error(), name)
+			if found {
+				wantErr(t, err, stoat.ErrCorrupt)
+			}
+			switch {
+			case isData && found:
+				files[name] = true
+			case isData && err == nil: // no version names it
+			case with == nil && (name == logs[len(logs)-1] || strings.HasPrefix(name, "state/")):
+				// The log may end before, and any state may be missing.
+			case !found:
+				t.Errorf("with %d bytes of %s, the error is %v", len(with), name, err)
+			}
+		}
+	}
+	if len(files) != whole.Files {
+		t.Errorf("%d of %d files were missed", len(files), whole.Files)
+	}
+}
+
+// TestVerify_findsAWrongState stores an old state that is whole, but not of its time.
+func TestVerify_findsAWrongState(t *testing.T) {
+	store := storeOfTwo(t)
+	codec, err := object.NewCodec()
+	ok(t, err)
+	states := names(t, store, "state/") // the newest first, from which the end of the log is found
+	name := states[len(states)-1]
+	s, err := codec.DecodeState(name, objects(t, store)[name])
+	ok(t, err)
+	s.Time++
+	wrong, err := codec.EncodeState(s)
+	ok(t, err)
+	replace(t, store, name, wrong)
+	_, err = remote.Verify(t.Context(), store)
+	wantErr(t, err, stoat.ErrCorrupt)
+	if !strings.Contains(err.Error(), name) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestVerify_passesWhileAWriterDeletes verifies again and again.
+func TestVerify_passesWhileAWriterDeletes(t *testing.T) {
+	store, h := memstore.New(), newHistory(t, 33)
+	db, err := open(t, store, memfs.New(), forgetful(), small())
+	ok(t, err)
+	busy(t, h, db, 20)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel()
+		for range 15 {
+			for range 10 {
+				if err := h.commit(db.DB); err != nil {
+					ended <- err
+					return
+				}
+			}
+			if _, err := db.Collect(context.Background()); err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- db.Close()
+	}()
+	n := 0
+	for ; ctx.Err() == nil; n++ {
+		_, err := remote.Verify(t.Context(), store)
+		ok(t, err)
+		_, err = remote.Inspect(t.Context(), store)
+		ok(t, err)
+	}
+	ok(t, <-ended)
+	t.Logf("verified %d times", n)
+}

@@ -1,0 +1,117 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// First returns the state from which on nothing in the store is deleted, given the end of the log.
+// The error matches objstore.ErrNotExist if it is missing, which it may be once there is a later
+// unlink bound.
+func (l *Log) First(ctx context.Context, end *object.State) (*object.State, error) {
+	if end.Bound == 0 {
+		return Start(l.Database), nil
+	}
+	return l.StateAt(ctx, end.Bound)
+}
+
+// Walk reads all objects of the log after a state, several at a time, and calls fn with the state
+// after each. Nothing after that state may have been deleted: what is missing is damage.
+func (l *Log) Walk(
+	ctx context.Context, from *object.State, fn func(*object.State) error,
+) (end *object.State, err error) {
+	names, err := l.listAfter(ctx, from.Number)
+	if err != nil {
+		return nil, err
+	}
+	last := from.Number
+	if len(names) > 0 {
+		last, _ = logNumber(names[len(names)-1])
+	}
+	f := newFollower(*l, from)
+	for fetched := 0; f.state.Number < last; fetched-- {
+		if n := min(len(names), fetchMost); fetched == 0 && n > 0 {
+			if err := f.ahead.fetch(ctx, names[:n]); err != nil {
+				return nil, err
+			}
+			names, fetched = names[n:], n
+		}
+		next, _, err := f.log.advance(ctx, f.state)
+		if err == nil {
+			f.state, err = next, fn(next)
+		}
+		if err != nil {
+			return nil, missing(err, logName(f.state.Number+1))
+		}
+	}
+	return f.state, nil
+}
+
+// CheckState returns an error unless the state that is stored after log object s.Number is s.
+func (l *Log) CheckState(ctx context.Context, s *object.State) error {
+	stored, err := l.StateAt(ctx, s.Number)
+	if err != nil {
+		return missing(err, stateName(s.Number))
+	}
+	wanted := *s
+	wanted.Previous = object.ID{}
+	want, err := l.Codec.EncodeState(&wanted)
+	if err != nil {
+		return err
+	}
+	got, err := l.Codec.EncodeState(stored)
+	if err == nil && !bytes.Equal(got, want) {
+		err = corrupt.New(stateName(s.Number), 0, "the state is not what the log amounts to")
+	}
+	return err
+}
+
+// CheckPast returns an error unless the log objects up to a state are stored that are never deleted
+// before a later one: claims, void objects, and those with commits that are not in tables.
+func (l *Log) CheckPast(ctx context.Context, s *object.State) error {
+	f := newFollower(*l, s)
+	names := pendingNames(s)
+	for _, n := range s.Void {
+		names = append(names, logName(n))
+	}
+	for _, c := range s.Claims {
+		names = append(names, logName(c.Number))
+	}
+	if err := f.ahead.fetch(ctx, names); err != nil {
+		return err
+	}
+	if absent := f.ahead.missing(names); len(absent) > 0 {
+		return corrupt.New(absent[0], 0, "the object is missing")
+	}
+	for _, c := range s.Claims {
+		if _, err := f.log.ClaimAt(ctx, c); err != nil {
+			return err
+		}
+	}
+	return f.Commits(ctx, func(uint64, []byte) error { return nil })
+}
+
+// missing returns the error for an object that must exist.
+func missing(err error, name string) error {
+	if errors.Is(err, objstore.ErrNotExist) {
+		return corrupt.New(name, 0, "the object is missing")
+	}
+	return err
+}
+
+// ClaimAt returns the log object with a claim, which is never deleted.
+func (l *Log) ClaimAt(ctx context.Context, claim object.ClaimAt) (*object.Log, error) {
+	o, err := l.get(ctx, claim.Number)
+	if err == nil && (o.Claim == nil || o.ID != claim.ID) {
+		err = corrupt.New(logName(claim.Number), 0, "the object is not claim %x", claim.ID)
+	}
+	if err != nil {
+		return nil, missing(err, logName(claim.Number))
+	}
+	return o, nil
+}

@@ -1,0 +1,108 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// writersMost is how many claims [Source.Inspect] reads.
+const writersMost = 5
+
+// Usage is what objects of a kind take in a store.
+type Usage struct {
+	Objects int
+	Bytes   int64
+}
+
+func (u *Usage) add(o objstore.Object) {
+	u.Objects++
+	u.Bytes += o.Size
+}
+
+// Contents is what is in a store.
+type Contents struct {
+	First, End *object.State // the first one that can be restored, and the newest
+	Claims     []*object.Log // the newest claims, newest first; at most writersMost
+	Pins       []history.NamedPin
+
+	Log, States, Tables, Values, Pinned, Other Usage // of objects, by their kinds
+	Past                                       Usage // of these, what restoring the end does not need
+}
+
+// Inspect returns what is in the store. Nothing is changed, and a writer may run meanwhile.
+func (s *Source) Inspect(ctx context.Context) (*Contents, error) {
+	if err := s.identify(); err != nil {
+		return nil, err
+	}
+	c := &Contents{}
+	var err error
+	if c.First, c.End, err = s.span(ctx); err != nil {
+		return nil, err
+	}
+	if c.Pins, err = s.log.Pins(ctx); err != nil {
+		return nil, err
+	}
+	for i := len(c.End.Claims) - 1; i >= 0 && len(c.Claims) < writersMost; i-- {
+		claim, err := s.log.ClaimAt(ctx, c.End.Claims[i])
+		if err != nil {
+			return nil, err
+		}
+		c.Claims = append(c.Claims, claim)
+	}
+	newest, err := s.log.Newest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	needed := namesOf(c.End.Version)
+	return c, history.EachObject(ctx, s.log.Store, "", func(page []objstore.Object) error {
+		past := map[string]bool{}
+		for _, name := range history.Removable(newest, page) {
+			past[name] = true
+		}
+		for _, o := range page {
+			of, isData := c.usage(o.Name)
+			if of.add(o); past[o.Name] || isData && !needed[o.Name] {
+				c.Past.add(o)
+			}
+		}
+		return nil
+	})
+}
+
+// usage returns to what an object counts, and whether it is a file of the database.
+func (c *Contents) usage(name string) (of *Usage, isData bool) {
+	kind, _, isData := history.ParseData(name)
+	prefix, _, _ := strings.Cut(name, "/")
+	switch {
+	case isData && kind == folder.Table:
+		return &c.Tables, true
+	case isData:
+		return &c.Values, true
+	case prefix == "log":
+		return &c.Log, false
+	case prefix == "state":
+		return &c.States, false
+	case prefix == "pin":
+		return &c.Pinned, false
+	}
+	return &c.Other, false
+}
+
+// span returns the first state that can be restored, with the newest one.
+func (s *Source) span(ctx context.Context) (first, end *object.State, err error) {
+	for bound := uint64(0); ; bound = end.Bound {
+		if end, err = s.log.End(ctx); err != nil {
+			return nil, nil, err
+		}
+		first, err = s.log.First(ctx, end)
+		if !errors.Is(err, objstore.ErrNotExist) || end.Bound == bound {
+			return first, end, err
+		}
+	}
+}

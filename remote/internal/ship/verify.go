@@ -1,0 +1,132 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// problemsMost is how many files an error of [Source.Verify] names.
+const problemsMost = 10
+
+// Verified is what was found to be whole.
+type Verified struct {
+	First, End *object.State
+	States     int   // that are stored from First on
+	Files      int   // that versions from First on name
+	Bytes      int64 // of these files
+}
+
+// Verify reads the log and the states from the first state on that can be restored, and looks for
+// the files that they name. The error matches corrupt.Err if something is damaged or missing, and
+// names it. A writer may run meanwhile.
+func (s *Source) Verify(ctx context.Context) (*Verified, error) {
+	if err := s.identify(); err != nil {
+		return nil, err
+	}
+	for {
+		first, end, err := s.span(ctx)
+		if err != nil {
+			return nil, err
+		}
+		v, err := s.verifyFrom(ctx, first)
+		if err == nil {
+			return v, nil
+		}
+		// What seems to be missing may have been deleted after a bound that was created meanwhile.
+		if bound, boundErr := s.log.Bound(ctx); boundErr != nil || bound == end.Bound {
+			return nil, err
+		}
+	}
+}
+
+// verifyFrom verifies everything from a state on.
+func (s *Source) verifyFrom(ctx context.Context, first *object.State) (*Verified, error) {
+	v := &Verified{First: first}
+	states, err := s.log.States(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files := sizesOf(first.Version)
+	if err := s.log.CheckPast(ctx, first); err != nil {
+		return nil, err
+	}
+	version := first.Version
+	check := func(at *object.State) error {
+		if at.Version != version {
+			version = at.Version
+			maps.Copy(files, sizesOf(version))
+		}
+		if _, stored := slices.BinarySearch(states, at.Number); !stored {
+			return nil
+		}
+		v.States++
+		return s.log.CheckState(ctx, at)
+	}
+	if first.Number > 0 {
+		v.States++ // it was decoded
+	}
+	if v.End, err = s.log.Walk(ctx, first, check); err != nil {
+		return nil, err
+	}
+	if n := len(states); n > 0 && states[n-1] > v.End.Number {
+		return nil, corrupt.New("log", 0, "the log ends with object %d, and there is a state after "+
+			"object %d", v.End.Number, states[n-1])
+	}
+	if _, err := s.log.Pins(ctx); err != nil {
+		return nil, err
+	}
+	v.Files = len(files)
+	for _, size := range files {
+		v.Bytes += size
+	}
+	return v, s.verifyFiles(ctx, files)
+}
+
+// verifyFiles returns an error unless there are objects of at least the given sizes.
+func (s *Source) verifyFiles(ctx context.Context, files map[string]int64) error {
+	var problems []error
+	wanted := maps.Clone(files)
+	look := func(page []objstore.Object) error {
+		for _, o := range page {
+			if size, isWanted := wanted[o.Name]; isWanted && o.Size < size {
+				problems = append(problems, corrupt.New(o.Name, o.Size,
+					"the object ends, and the file has %d bytes", size))
+			}
+			delete(wanted, o.Name)
+		}
+		return nil
+	}
+	err := history.EachObject(ctx, s.log.Store, history.DataPrefix, look)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		problems = append(problems, corrupt.New(name, 0, "the object is missing"))
+	}
+	if more := len(problems) - problemsMost; more > 0 {
+		problems = append(problems[:problemsMost], fmt.Errorf("and %d more objects", more))
+	}
+	return errors.Join(problems...)
+}
+
+// sizesOf returns the names of the objects that hold the files of a version, and their sizes.
+func sizesOf(v *manifest.Version) map[string]int64 {
+	sizes := map[string]int64{}
+	for t := range v.Tables() {
+		sizes[history.DataName(folder.Table, t.Number)] = int64(t.Size)
+	}
+	for _, f := range v.ValueFiles {
+		sizes[history.DataName(f.Kind(), f.Number)] = int64(f.Size)
+	}
+	return sizes
+}
