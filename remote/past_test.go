@@ -54,6 +54,35 @@ func TestRestore_ofEveryPosition(t *testing.T) {
 	}
 }
 
+// TestRestore_ofACommit goes by numbers, as pins have them.
+func TestRestore_ofACommit(t *testing.T) {
+	store, h := memstore.New(), newHistory(t, 11)
+	db := mustOpen(t, store, memfs.New())
+	want := map[uint64]int{}
+	for i := range 40 {
+		ok(t, h.commit(db.DB))
+		want[db.Status().Commit] = i + 1
+		if i == 20 {
+			ok(t, db.Ship(t.Context()))
+			pin, err := remote.Pin(t.Context(), store, "here")
+			ok(t, err)
+			if want[pin.Commit] != i+1 {
+				t.Errorf("the pin is of commit %d", pin.Commit)
+			}
+		}
+	}
+	ok(t, db.Close())
+	for commit, number := range want {
+		got, err := h.check(restoredAt(t, store, remote.RestoreOptions{Commit: commit}))
+		ok(t, err)
+		if got != number {
+			t.Errorf("a copy of commit %d is as after transaction %d, not %d", commit, got, number)
+		}
+	}
+	err := tryRestore(store, memfs.New(), remote.RestoreOptions{Commit: 1 << 40})
+	wantErr(t, err, remote.ErrNotKept)
+}
+
 func TestRestore_ofATime(t *testing.T) {
 	store, h := memstore.New(), newHistory(t, 8)
 	db, err := open(t, store, memfs.New(), waiting(), engine.Tuning{})

@@ -288,8 +288,12 @@ type RestoreOptions struct {
 	// its writer is [ErrLost]. Default: 0, which means no position.
 	Position stoat.Position
 
+	// Commit is the number of the commit to restore, as [Info] and [PinInfo] have it. It has no effect
+	// beside a Position. Default: 0, which means no commit.
+	Commit uint64
+
 	// Time restores what was shipped by then, by the clocks of the writers. It has no effect beside a
-	// Position. Default: zero, which means no time.
+	// Position or a Commit. Default: zero, which means no time.
 	Time time.Time
 }
 
@@ -306,7 +310,9 @@ func Restore(
 ) error {
 	var when ship.When
 	if opts != nil {
-		when = ship.When{Position: engine.Position(opts.Position), Time: opts.Time}
+		when = ship.When{
+			Position: engine.Position(opts.Position), Commit: opts.Commit, Time: opts.Time,
+		}
 	}
 	files := vfs.OS()
 	if settings, isTest := hook.From(ctx); isTest {

@@ -70,6 +70,7 @@ func (s *Source) identify() error {
 // When says as of when a copy is made. The zero value means now.
 type When struct {
 	Position engine.Position // after this commit; 0: not said
+	Commit   uint64          // after the commit of this number; 0: not said
 	Time     time.Time       // with what was shipped by then; zero: not said
 }
 
@@ -79,19 +80,32 @@ func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string, when Whe
 	if err := s.identify(); err != nil {
 		return err
 	}
-	state, err := s.log.End(ctx)
-	if err == nil && when.Position != 0 {
-		var commit uint64
-		if commit, err = commitOf(state, when.Position); err == nil {
-			state, err = s.log.AtCommit(ctx, state, commit)
-		}
-	} else if err == nil && !when.Time.IsZero() {
-		state, err = s.log.AtTime(ctx, state, uint64(max(0, when.Time.UnixMilli())))
-	}
+	state, err := s.stateAt(ctx, when)
 	if err != nil {
 		return err
 	}
 	return s.rebuild(ctx, state, 0, files, dir)
+}
+
+// stateAt returns the state to make a copy of.
+func (s *Source) stateAt(ctx context.Context, when When) (*object.State, error) {
+	end, err := s.log.End(ctx)
+	if err != nil {
+		return nil, err
+	}
+	commit := when.Commit
+	if when.Position != 0 {
+		commit, err = commitOf(end, when.Position)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case when.Position != 0, commit != 0:
+		return s.log.AtCommit(ctx, end, commit)
+	case !when.Time.IsZero():
+		return s.log.AtTime(ctx, end, uint64(max(0, when.Time.UnixMilli())))
+	}
+	return end, nil
 }
 
 // commitOf returns the commit of a position in the history that ends with a state.
