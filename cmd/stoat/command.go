@@ -17,7 +17,8 @@ func commands() []*command {
 		compactCommand(),
 		checkCommand(), backupCommand(), restoreCommand(), salvageCommand(), recordCommand(),
 		dumpFileCommand(),
-		shellCommand(), replicaCommand(), tourCommand(), tourWriterCommand(), commandListCommand(),
+		shellCommand(), replicaCommand(), remoteCommand(),
+		tourCommand(), tourWriterCommand(), commandListCommand(),
 		helpCommand(), versionCommand(),
 	}
 }

@@ -136,7 +136,7 @@ func TestDocuments_nameCommandsThatExist(t *testing.T) {
 // commands are the commands that a document may tell a reader to type.
 type commands struct {
 	variables, targets, steps []string
-	stoat, replica            []string // the subcommands
+	stoat, replica, remote    []string // the subcommands
 	tests                     []string
 	strings                   map[string]bool // the string literals of all modules
 }
@@ -154,6 +154,8 @@ func knownCommands(t *testing.T) *commands {
 			c.stoat = append(c.stoat, names...)
 		} else if f.pkg == "replica/cmd/stoat-replica" && !f.test {
 			c.replica = append(c.replica, names...)
+		} else if f.pkg == "remote/s3/cmd/stoat-remote" && !f.test {
+			c.remote = append(c.remote, names...)
 		}
 		for _, found := range stringLiteral.FindAllStringSubmatch(string(f.text), -1) {
 			c.strings[found[1]] = true
@@ -201,6 +203,9 @@ func (c *commands) stoatProblem(words []string) string {
 	}
 	if words[0] == "replica" && len(words) > 1 && !slices.Contains(c.replica, words[1]) {
 		return "stoat replica has no command " + words[1]
+	}
+	if words[0] == "remote" && len(words) > 1 && !slices.Contains(c.remote, words[1]) {
+		return "stoat remote has no command " + words[1]
 	}
 	for _, word := range words[1:] {
 		if name, isFlag := strings.CutPrefix(word, "-"); isFlag && name != "" && !c.strings[name] {

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/remote"
+)
+
+// advise adds to an error what to do about it.
+func advise(err error) error {
+	var response minio.ErrorResponse
+	var dialled *net.OpError
+	switch {
+	case errors.As(err, &response):
+		if advice := adviceFor(response); advice != "" {
+			return fmt.Errorf("%w: %s", err, advice)
+		}
+	case errors.As(err, &dialled) && dialled.Op == "dial":
+		return fmt.Errorf("%w: check the endpoint in STORE or in AWS_ENDPOINT_URL, and whether the "+
+			"server runs", err)
+	case errors.Is(err, remote.ErrNone):
+		return fmt.Errorf("%w: check STORE, or ship a database to it with \"stoat remote init\"", err)
+	case errors.Is(err, remote.ErrNotKept):
+		return fmt.Errorf("%w: \"stoat remote status\" shows the oldest and the newest commit", err)
+	case errors.Is(err, stoat.ErrLocked):
+		return fmt.Errorf("%w: end that process first", err)
+	}
+	return err
+}
+
+// adviceFor says what to do about an answer of a server.
+func adviceFor(response minio.ErrorResponse) string {
+	switch response.Code {
+	case minio.NoSuchBucket:
+		return "create the bucket first, or check its name in STORE"
+	case minio.AccessDenied, minio.InvalidAccessKeyID, minio.SignatureDoesNotMatch:
+		return "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and what they may do with the bucket"
+	}
+	if strings.Contains(response.Message, "HTTPS client") ||
+		strings.Contains(response.Message, "HTTP request to an HTTPS") {
+		return "check insecure in STORE"
+	}
+	return ""
+}

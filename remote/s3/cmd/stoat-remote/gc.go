@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/progress"
+	"github.com/stoatdb/stoat/remote"
+)
+
+// defaultRetention is that of package remote.
+const defaultRetention = 7 * 24 * time.Hour
+
+func gcCommand() *command {
+	flags := cmdline.NewFlags()
+	retention := flags.Duration("retention", defaultRetention,
+		"keep what restores the commits of this `TIME`")
+	return &command{
+		Name: "gc", Arguments: "DIR STORE", Summary: "delete what is too old to be kept",
+		Details: `
+Takes the role of the writer: no other program may have the database in DIR
+open, and one that ships to the store from elsewhere loses the role. A program
+that has the database open deletes by itself, so this is for databases that are
+rarely written. What is pinned stays.`,
+		Min: 2, Max: 2, Flags: flags,
+		Run: func(ctx context.Context, s *stdio, args []string) error {
+			if *retention <= 0 {
+				return cmdline.Usagef("-retention %v must be more than 0, such as 168h", *retention)
+			}
+			if _, err := databaseBytes(args[0]); err != nil {
+				return err
+			}
+			store, err := openStore(args[1])
+			if err != nil {
+				return err
+			}
+			before, err := remote.Inspect(ctx, store)
+			if err != nil {
+				return err
+			}
+			deleted := 0
+			err = write(ctx, store, args[0], *retention, "gc", func(db *remote.DB) (err error) {
+				deleted, err = collect(ctx, db)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			after, err := remote.Inspect(ctx, store)
+			if err != nil {
+				return err
+			}
+			freed := max(0, allOf(before).Bytes-allOf(after).Bytes)
+			_, err = fmt.Fprintf(s.out, "deleted %s, %s\n", progress.Counted(int64(deleted), "object"),
+				progress.Bytes(float64(freed)))
+			return err
+		},
+	}
+}
+
+// collect deletes until there is nothing to delete.
+func collect(ctx context.Context, db *remote.DB) (deleted int, err error) {
+	if err := db.Ship(ctx); err != nil {
+		return 0, err
+	}
+	for {
+		n, err := db.Collect(ctx)
+		deleted += n
+		if err != nil || n == 0 {
+			return deleted, errors.Join(err, context.Cause(ctx))
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat/remote/s3"
+)
+
+// optionsOf returns what a URL says with an environment of lines like A=b.
+func optionsOf(arg string, environment ...string) (s3.Options, error) {
+	return bucketOptions(arg, func(name string) string {
+		for _, line := range environment {
+			if value, found := strings.CutPrefix(line, name+"="); found {
+				return value
+			}
+		}
+		return ""
+	})
+}
+
+func TestBucketOptions_comeFromTheURLAndTheEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		arg, environment string
+		want             s3.Options
+	}{
+		{"s3://b", "", s3.Options{Bucket: "b", Endpoint: defaultEndpoint}},
+		{"s3://b/a/c/", "", s3.Options{Bucket: "b", Prefix: "a/c/", Endpoint: defaultEndpoint}},
+		{"s3://b/a?endpoint=h:1&insecure=true&region=r", "AWS_REGION=x",
+			s3.Options{Bucket: "b", Prefix: "a/", Endpoint: "h:1", Insecure: true, Region: "r"}},
+		{"s3://b", "AWS_ENDPOINT_URL=http://h:2/ AWS_DEFAULT_REGION=d",
+			s3.Options{Bucket: "b", Endpoint: "h:2", Insecure: true, Region: "d"}},
+		{"s3://b", "AWS_ENDPOINT_URL_S3=https://s AWS_ENDPOINT_URL=http://h",
+			s3.Options{Bucket: "b", Endpoint: "s"}},
+		{"s3://b?endpoint=e", "AWS_ENDPOINT_URL=http://h", s3.Options{Bucket: "b", Endpoint: "e"}},
+		{"s3://b?insecure=false", "AWS_ENDPOINT_URL=http://h", s3.Options{Bucket: "b", Endpoint: "h"}},
+	} {
+		got, err := optionsOf(c.arg, strings.Fields(c.environment)...)
+		if err != nil || got != c.want {
+			t.Errorf("%s with %q: %+v (%v)", c.arg, c.environment, got, err)
+		}
+	}
+}
+
+func TestBucketOptions_refuseMistakes(t *testing.T) {
+	for _, c := range []struct{ arg, environment, word string }{
+		{"s3://", "", "names no bucket"}, {"s3:///a", "", "names no bucket"},
+		{"gs://b", "", "no stores at gs://"}, {"s3://k:s@b", "", "AWS_ACCESS_KEY_ID"},
+		{"s3://b#x", "", "names no bucket"}, {"s3://b?colour=red", "", `"colour" is unknown`},
+		{"s3://b?region=a&region=b", "", "twice"}, {"s3://b?insecure=maybe", "", "true or false"},
+		{"s3://b?endpoint=http://h", "", "HOST:PORT"}, {"s3://b?a;b", "", "s3://BUCKET"},
+		{"s3://%", "", "s3://BUCKET"}, {"s3://b", "AWS_ENDPOINT_URL=h:1", "AWS_ENDPOINT_URL is"},
+		{"s3://b", "AWS_ENDPOINT_URL=http://h/path", "https://HOST:PORT"},
+	} {
+		_, err := optionsOf(c.arg, strings.Fields(c.environment)...)
+		if err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), c.word) {
+			t.Errorf("%s with %q: %v", c.arg, c.environment, err)
+		}
+	}
+}
+
+func TestOpenStore_needsAFolder(t *testing.T) {
+	dir := newDB(t, 1)
+	none := filepath.Join(t.TempDir(), "none")
+	for _, args := range [][]string{
+		{"status", none}, {"verify", none}, {"pins", none}, {"restore", none, "x"}, {"gc", dir, none},
+	} {
+		fails(t, exitError, args, "no folder", none, "stoat remote init")
+	}
+	fails(t, exitNotFound, []string{"status", t.TempDir()}, "no database", "stoat remote init")
+	fails(t, exitError, []string{"status", filepath.Join(dir, "LOCK")}, "is a file")
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/commands/progress"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// traffic is a store that shows what passes through it as a progress line. Safe for concurrent use.
+type traffic struct {
+	objstore.Store
+	mu   sync.Mutex
+	line *progress.Line
+}
+
+// watched returns a store that shows its progress on standard error, if that is a terminal, for a
+// job of total bytes, or 0 if unknown. The caller must call finish.
+func watched(s *stdio, store objstore.Store, label string, total int64) *traffic {
+	return &traffic{
+		Store: store, line: progress.NewLine(terminal(s.err), time.Now, label, total),
+	}
+}
+
+// finish removes the line.
+func (t *traffic) finish() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.line.Finish()
+}
+
+func (t *traffic) add(bytes int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.line.Add(bytes)
+}
+
+// Create implements [objstore.Store].
+func (t *traffic) Create(ctx context.Context, name string, body []byte) error {
+	err := t.Store.Create(ctx, name, body)
+	t.add(int64(len(body)))
+	return err
+}
+
+// Put implements [objstore.Store].
+func (t *traffic) Put(ctx context.Context, name string, body io.ReaderAt, size int64) error {
+	err := t.Store.Put(ctx, name, body, size)
+	t.add(size)
+	return err
+}
+
+// Get implements [objstore.Store].
+func (t *traffic) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	p, err := t.Store.Get(ctx, name, off, n)
+	t.add(int64(len(p)))
+	return p, err
+}
+
+// terminal returns w if it is a terminal, otherwise nil.
+func terminal(w io.Writer) io.Writer {
+	f, ok := w.(*os.File)
+	if !ok {
+		return nil
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return nil
+	}
+	return w
+}
