@@ -17,7 +17,7 @@ import (
 type bucket struct {
 	url      string // of a store in it
 	requests atomic.Int64
-	each     atomic.Pointer[func(n int64)] // called before the n-th request
+	each     atomic.Pointer[func(n int64, r *http.Request)] // called before the n-th request
 }
 
 // newBucket returns a server with one bucket. The environment has credentials for it.
@@ -32,7 +32,7 @@ func newBucket(t *testing.T) *bucket {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := b.requests.Add(1)
 		if each := b.each.Load(); each != nil {
-			(*each)(n)
+			(*each)(n, r)
 		}
 		inner.ServeHTTP(w, r)
 	}))
@@ -74,13 +74,20 @@ func TestBucket_mistakesSayWhatToDo(t *testing.T) {
 	fails(t, exitNotFound, []string{"status", b.url}, "no database")
 }
 
+func TestProbe_refusesAServerThatOverwrites(t *testing.T) {
+	b := newBucket(t)
+	each := func(_ int64, r *http.Request) { r.Header.Del("If-None-Match") }
+	b.each.Store(&each)
+	fails(t, exitDamaged, []string{"probe", b.url}, "unfit", "overwrites")
+}
+
 // An interrupt after any number of requests does no harm.
 func TestInterrupt_ofInit(t *testing.T) {
 	for _, after := range []int64{1, 3, 5, 7} {
 		b := newBucket(t)
 		dir := newDB(t, 10)
 		ctx, interrupt := context.WithCancel(t.Context())
-		each := func(n int64) {
+		each := func(n int64, _ *http.Request) {
 			if n == after {
 				interrupt()
 			}

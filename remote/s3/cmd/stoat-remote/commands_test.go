@@ -182,7 +182,20 @@ func TestProbe_saysWhatAStoreIs(t *testing.T) {
 	contains(t, output(t, "probe", filepath.Join(t.TempDir(), "new")), "fit")
 }
 
-// Every object of a store is changed in turn; verify names it.
+// Objects of others are counted, and those that look like parts of a database are named.
+func TestStatus_namesGarbage(t *testing.T) {
+	_, store := shipped(t, 3)
+	ok(t, os.WriteFile(filepath.Join(store, "readme"), []byte("mine"), 0o600))
+	contains(t, output(t, "status", store), "other ", "4 B")
+	ok(t, os.Mkdir(filepath.Join(store, "pin"), 0o700))
+	ok(t, os.WriteFile(filepath.Join(store, "pin", "odd"), []byte("garbage"), 0o600))
+	for _, command := range []string{"status", "pins", "verify"} {
+		fails(t, exitDamaged, []string{command, store}, "pin/odd")
+	}
+	output(t, "restore", store, filepath.Join(t.TempDir(), "copy"))
+}
+
+// An object of each kind is changed in turn; verify names it.
 func TestVerify_namesWhatIsDamaged(t *testing.T) {
 	_, store := shipped(t, 30)
 	contains(t, output(t, "verify", store), "commits 0 to 30", "2 log objects")

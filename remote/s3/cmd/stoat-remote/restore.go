@@ -86,12 +86,20 @@ func (m *moment) options(
 func restore(
 	ctx context.Context, s *stdio, store objstore.Store, dir string, o *remote.RestoreOptions,
 ) (read int64, err error) {
-	info, err := remote.Inspect(ctx, store)
-	if err != nil {
-		return 0, err
-	}
-	t := watched(s, store, "restore", allOf(info).Bytes-info.Past.Bytes)
+	t := watched(s, store, "restore", restoreBytes(ctx, s, store))
 	defer t.finish()
 	err = remote.Restore(ctx, t, dir, o)
 	return t.line.Done(), err
+}
+
+// restoreBytes returns about how much a restore reads, if anybody sees its progress; otherwise 0.
+func restoreBytes(ctx context.Context, s *stdio, store objstore.Store) int64 {
+	if terminal(s.err) == nil {
+		return 0
+	}
+	info, err := remote.Inspect(ctx, store)
+	if err != nil {
+		return 0 // a copy can be made even if a pin is damaged
+	}
+	return allOf(info).Bytes - info.Past.Bytes
 }
