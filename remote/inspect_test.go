@@ -3,6 +3,7 @@ package remote_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -132,7 +133,7 @@ func TestVerify_findsWhatIsDamagedOrMissing(t *testing.T) {
 		whole.States != len(names(t, store, "state/")) {
 		t.Errorf("got %+v", whole)
 	}
-	files := map[string]bool{}
+	found := 0 // files, once for each way
 	for name, p := range objects(t, store) {
 		bad := bytes.Clone(p)
 		bad[len(bad)/2] ^= 1
@@ -144,23 +145,23 @@ func TestVerify_findsWhatIsDamagedOrMissing(t *testing.T) {
 			replace(t, store, name, with)
 			_, err := remote.Verify(t.Context(), store)
 			replace(t, store, name, p)
-			found := err != nil && strings.Contains(err.Error(), name)
-			if found {
+			named := err != nil && strings.Contains(err.Error(), name)
+			if named {
 				wantErr(t, err, stoat.ErrCorrupt)
 			}
 			switch {
-			case isData && found:
-				files[name] = true
+			case isData && named:
+				found++
 			case isData && err == nil: // no version names it
 			case with == nil && (name == logs[len(logs)-1] || strings.HasPrefix(name, "state/")):
 				// The log may end before, and any state may be missing.
-			case !found:
+			case !named:
 				t.Errorf("with %d bytes of %s, the error is %v", len(with), name, err)
 			}
 		}
 	}
-	if len(files) != whole.Files {
-		t.Errorf("%d of %d files were missed", len(files), whole.Files)
+	if found != 2*whole.Files {
+		t.Errorf("%d of %d files were named", found, 2*whole.Files)
 	}
 }
 
@@ -181,6 +182,56 @@ func TestVerify_findsAWrongState(t *testing.T) {
 	wantErr(t, err, stoat.ErrCorrupt)
 	if !strings.Contains(err.Error(), name) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestVerify_findsWhatIsKeptOfThePast removes log objects that a collection has left, because the
+// first state needs them.
+func TestVerify_findsWhatIsKeptOfThePast(t *testing.T) {
+	store, h := memstore.New(), newHistory(t, 32)
+	db, err := open(t, store, memfs.New(), forgetful(), engine.Tuning{})
+	ok(t, err)
+	for range 3 {
+		busy(t, h, db, 20)
+		_, err = db.Collect(t.Context())
+		ok(t, err)
+	}
+	ok(t, db.Close())
+	log := logOf(t, store)
+	end, err := log.End(t.Context())
+	ok(t, err)
+	first, err := log.First(t.Context(), end)
+	ok(t, err)
+	if first.Number == 0 || len(first.Claims) == 0 || len(first.Pending) < 2 {
+		t.Fatalf("the state %d has %d claims, and %d pending objects: this tests too little",
+			first.Number, len(first.Claims), len(first.Pending))
+	}
+	needed := []uint64{first.Pending[0].Number, first.Pending[1].Number}
+	for _, n := range needed {
+		name := fmt.Sprintf("log/%016x", n)
+		p, err := store.Get(t.Context(), name, 0, -1)
+		ok(t, err)
+		replace(t, store, name, nil)
+		_, err = remote.Verify(t.Context(), store)
+		wantErr(t, err, stoat.ErrCorrupt)
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("without %s, the error is %v", name, err)
+		}
+		replace(t, store, name, p)
+	}
+	_, err = remote.Verify(t.Context(), store)
+	ok(t, err)
+}
+
+func TestOpen_refusesAStoreWithoutItsFirstObject(t *testing.T) {
+	store := storeOfTwo(t)
+	replace(t, store, names(t, store, "log/")[0], nil)
+	before := len(names(t, store, ""))
+	_, err := open(t, store, memfs.New(), quick(), engine.Tuning{})
+	wantErr(t, err, stoat.ErrCorrupt)
+	wantErr(t, tryRestore(store, memfs.New(), remote.RestoreOptions{}), stoat.ErrCorrupt)
+	if after := len(names(t, store, "")); after != before {
+		t.Errorf("the store had %d objects, and has %d", before, after)
 	}
 }
 
