@@ -189,6 +189,22 @@ func TestShip_takesTransactionsOfAnySize(t *testing.T) {
 	}
 }
 
+// TestShip_leavesFewLogObjectsPending makes so small commits that no memtable is ever full.
+func TestShip_leavesFewLogObjectsPending(t *testing.T) {
+	store := memstore.New()
+	db := mustOpen(t, store, memfs.New())
+	for i := range 600 {
+		ok(t, db.Put(fmt.Appendf(nil, "key%d", i), nil))
+		ok(t, db.Ship(t.Context()))
+	}
+	for log, pending := logOf(t, store), 600; pending > 300; {
+		end, err := log.End(t.Context())
+		ok(t, err)
+		pending = len(end.Pending)
+	}
+	ok(t, db.Close())
+}
+
 func TestIdle_makesNoRequests(t *testing.T) {
 	store := memstore.New()
 	db := mustOpen(t, store, memfs.New())

@@ -112,6 +112,7 @@ func (s *Shipper) settle(ctx context.Context) (again *history.Request, err error
 		s.sent = slices.Delete(s.sent, 0, answered)
 		s.delivered(last, state)
 		s.saveState(ctx, state)
+		s.flushPending(state)
 	}
 	if errors.Is(err, history.ErrFenced) {
 		s.fence(err)
@@ -208,6 +209,22 @@ func (s *Shipper) saveState(ctx context.Context, state *object.State) {
 			s.note(err)
 		} else if saved {
 			s.saved.Store(state.Number)
+		}
+	})
+}
+
+// flushPending begins to bring commits to tables if many log objects have them. Whoever opens the
+// database reads all these objects, which few and small commits would let grow for weeks.
+func (s *Shipper) flushPending(state *object.State) {
+	if len(state.Pending) < pendingMax || state.Pending[0].Last <= s.flushed.Load() ||
+		s.flushing.Swap(true) {
+		return
+	}
+	s.running.Go(func() {
+		defer s.flushing.Store(false)
+		through := s.engine.Local()
+		if err := s.engine.Flush(); err == nil {
+			s.flushed.Store(through)
 		}
 	})
 }

@@ -51,6 +51,9 @@ type Config struct {
 // on average.
 const stateEvery = 64
 
+// pendingMax is of how many log objects the commits may be in memory only.
+const pendingMax = 256
+
 // Shipper ships one database. Its exported methods are safe for concurrent use.
 type Shipper struct {
 	*Source
@@ -68,10 +71,12 @@ type Shipper struct {
 	adopting sync.Mutex    // held while a file from before the claim is stored
 	throttle throttle
 
-	sent   []*shipment // log objects on their way, the loop's
-	saving atomic.Bool // a state is being stored
-	saved  atomic.Uint64
-	group  group
+	sent     []*shipment // log objects on their way, the loop's
+	saving   atomic.Bool // a state is being stored
+	saved    atomic.Uint64
+	flushing atomic.Bool   // commits are brought to tables
+	flushed  atomic.Uint64 // the newest commit that was
+	group    group
 
 	collector collector
 
