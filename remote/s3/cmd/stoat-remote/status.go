@@ -20,7 +20,8 @@ func statusCommand() *command {
 Reads only the store, so it needs no writer. Commits from "oldest" on can be
 restored. "past" is the part that restoring the newest commit does not need; it
 is kept for the retention and for pins. Times are by the clocks of writers. The
-prices are those of S3 in us-east-1, unless flags say others.`,
+prices are those of S3 in us-east-1 ($0.40, $0.023 and $5), unless flags say
+others.`,
 		Min: 1, Max: 1, Flags: flags,
 		Run: func(ctx context.Context, s *stdio, args []string) error {
 			store, err := openStore(args[0])

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/remote/folderstore"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -79,6 +81,9 @@ func bucketOptions(arg string, getenv func(string) string) (o s3.Options, err er
 			"AWS_SECRET_ACCESS_KEY")
 	case u.Host == "" || u.Fragment != "":
 		return o, cmdline.Usagef("%s names no bucket: %s", arg, storeForm)
+	}
+	if err := s3utils.CheckValidBucketName(u.Host); err != nil {
+		return o, cmdline.Usagef("%s is no bucket: %v", u.Host, err)
 	}
 	o = s3.Options{Bucket: u.Host, Region: getenv("AWS_REGION")}
 	if o.Region == "" {

@@ -25,16 +25,17 @@ func TestBucketOptions_comeFromTheURLAndTheEnvironment(t *testing.T) {
 		arg, environment string
 		want             s3.Options
 	}{
-		{"s3://b", "", s3.Options{Bucket: "b", Endpoint: defaultEndpoint}},
-		{"s3://b/a/c/", "", s3.Options{Bucket: "b", Prefix: "a/c/", Endpoint: defaultEndpoint}},
-		{"s3://b/a?endpoint=h:1&insecure=true&region=r", "AWS_REGION=x",
-			s3.Options{Bucket: "b", Prefix: "a/", Endpoint: "h:1", Insecure: true, Region: "r"}},
-		{"s3://b", "AWS_ENDPOINT_URL=http://h:2/ AWS_DEFAULT_REGION=d",
-			s3.Options{Bucket: "b", Endpoint: "h:2", Insecure: true, Region: "d"}},
-		{"s3://b", "AWS_ENDPOINT_URL_S3=https://s AWS_ENDPOINT_URL=http://h",
-			s3.Options{Bucket: "b", Endpoint: "s"}},
-		{"s3://b?endpoint=e", "AWS_ENDPOINT_URL=http://h", s3.Options{Bucket: "b", Endpoint: "e"}},
-		{"s3://b?insecure=false", "AWS_ENDPOINT_URL=http://h", s3.Options{Bucket: "b", Endpoint: "h"}},
+		{"s3://box", "", s3.Options{Bucket: "box", Endpoint: defaultEndpoint}},
+		{"s3://box/a/c/", "", s3.Options{Bucket: "box", Prefix: "a/c/", Endpoint: defaultEndpoint}},
+		{"s3://box/a?endpoint=h:1&insecure=true&region=r", "AWS_REGION=x",
+			s3.Options{Bucket: "box", Prefix: "a/", Endpoint: "h:1", Insecure: true, Region: "r"}},
+		{"s3://box", "AWS_ENDPOINT_URL=http://h:2/ AWS_DEFAULT_REGION=d",
+			s3.Options{Bucket: "box", Endpoint: "h:2", Insecure: true, Region: "d"}},
+		{"s3://box", "AWS_ENDPOINT_URL_S3=https://s AWS_ENDPOINT_URL=http://h",
+			s3.Options{Bucket: "box", Endpoint: "s"}},
+		{"s3://box?endpoint=e", "AWS_ENDPOINT_URL=http://h", s3.Options{Bucket: "box", Endpoint: "e"}},
+		{"s3://box?insecure=false", "AWS_ENDPOINT_URL=http://h",
+			s3.Options{Bucket: "box", Endpoint: "h"}},
 	} {
 		got, err := optionsOf(c.arg, strings.Fields(c.environment)...)
 		if err != nil || got != c.want {
@@ -46,12 +47,13 @@ func TestBucketOptions_comeFromTheURLAndTheEnvironment(t *testing.T) {
 func TestBucketOptions_refuseMistakes(t *testing.T) {
 	for _, c := range []struct{ arg, environment, word string }{
 		{"s3://", "", "names no bucket"}, {"s3:///a", "", "names no bucket"},
-		{"gs://b", "", "no stores at gs://"}, {"s3://k:s@b", "", "AWS_ACCESS_KEY_ID"},
-		{"s3://b#x", "", "names no bucket"}, {"s3://b?colour=red", "", `"colour" is unknown`},
-		{"s3://b?region=a&region=b", "", "twice"}, {"s3://b?insecure=maybe", "", "true or false"},
-		{"s3://b?endpoint=http://h", "", "HOST:PORT"}, {"s3://b?a;b", "", "s3://BUCKET"},
-		{"s3://%", "", "s3://BUCKET"}, {"s3://b", "AWS_ENDPOINT_URL=h:1", "AWS_ENDPOINT_URL is"},
-		{"s3://b", "AWS_ENDPOINT_URL=http://h/path", "https://HOST:PORT"},
+		{"gs://b", "", "no stores at gs://"}, {"s3://k:s@box", "", "AWS_ACCESS_KEY_ID"},
+		{"s3://box#x", "", "names no bucket"}, {"s3://box?colour=red", "", `"colour" is unknown`},
+		{"s3://box?region=a&region=b", "", "twice"}, {"s3://box?insecure=maybe", "", "true or false"},
+		{"s3://box?endpoint=http://h", "", "HOST:PORT"}, {"s3://box?a;b", "", "s3://BUCKET"},
+		{"s3://%", "", "s3://BUCKET"},
+		{"s3://x", "", "x is no bucket"}, {"s3://box", "AWS_ENDPOINT_URL=h:1", "AWS_ENDPOINT_URL is"},
+		{"s3://box", "AWS_ENDPOINT_URL=http://h/path", "https://HOST:PORT"},
 	} {
 		_, err := optionsOf(c.arg, strings.Fields(c.environment)...)
 		if err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), c.word) {
