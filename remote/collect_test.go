@@ -2,6 +2,7 @@ package remote_test
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -236,6 +237,27 @@ func TestCollect_sweepsWhatACrashLeft(t *testing.T) {
 	if there := names(t, store, "data/"); slices.Contains(there, orphan) ||
 		!slices.Contains(there, left) {
 		t.Errorf("the orphan should be gone, and %s stay: %v", left, there)
+	}
+	ok(t, db.Close())
+	h.wantAt(t, "a copy", restored(t, store), len(h.states)-1)
+}
+
+func TestCollect_findsWhatTheWriterBeforeLeft(t *testing.T) {
+	store, disk, h := memstore.New(), memfs.New(), newHistory(t, 24)
+	db := mustOpen(t, store, disk)
+	for range 200 {
+		busy(t, h, db, 1)
+	}
+	for len(names(t, store, "state/")) < 3 {
+		runtime.Gosched() // they are stored in the background
+	}
+	ok(t, db.Close())
+	db, err := open(t, store, disk, forgetful(), engine.Tuning{})
+	ok(t, err)
+	collectAll(t, db)
+	// The newest one of before stays, and perhaps one that the new writer has stored meanwhile.
+	if states := names(t, store, "state/"); len(states) > 2 {
+		t.Errorf("a writer that commits nothing leaves the states of the one before: %v", states)
 	}
 	ok(t, db.Close())
 	h.wantAt(t, "a copy", restored(t, store), len(h.states)-1)

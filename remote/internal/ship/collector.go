@@ -41,12 +41,11 @@ func (s *Shipper) Collect(ctx context.Context) (deleted int, err error) {
 	c := &s.collector
 	c.running.Lock()
 	defer c.running.Unlock()
-	if !s.mayFind() {
-		return 0, nil
-	}
 	defer func() { c.note(err) }()
-	if err := s.saveEnd(ctx); err != nil {
-		return 0, err
+	if s.mayFind() { // or else, each collection would leave objects for the next one
+		if err := s.saveEnd(ctx); err != nil {
+			return 0, err
+		}
 	}
 	first, err := s.firstKept(ctx)
 	if err != nil {
