@@ -11,8 +11,9 @@ var errEarly = errors.New("its time is not after those of its context")
 
 // checkContext returns why the context of an entry keeps it from being merged. An entry that a
 // context names behind the cut of a log may be of another branch: the last one before the cut
-// counts instead, and the digest cannot be checked. Nor can it if a checkpoint covers the entry and
-// the one behind it: replicas may have pruned it.
+// counts instead, and the digest cannot be checked. Nor can it if a fork before the entry does not
+// cut the log there, since a checkpoint counts, or if a checkpoint covers the entry and the one
+// behind it: replicas may have pruned it.
 func (t *txn) checkContext(h *head, e *entry.Entry) (reason, err error) {
 	hz, err := t.horizonOf()
 	if err != nil {
@@ -41,9 +42,17 @@ func (t *txn) checkContext(h *head, e *entry.Entry) (reason, err error) {
 			unsure = true
 			continue
 		}
+		if hz != nil && !unsure {
+			if unsure, err = t.hasProof(other, c.Seq); err != nil {
+				return nil, err
+			}
+		}
 		seen, err := t.timeOf(spot{number, c.Seq})
 		if err != nil {
 			return nil, err
+		}
+		if unsure && hz != nil && hz.at == (spot{number, c.Seq}) && e.Time <= seen {
+			continue // it is of the other branch: see named
 		}
 		early = early || e.Time <= seen
 	}

@@ -348,7 +348,7 @@ func (t *txn) applyProof(number uint32, p *fork.Proof) (cut bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if hz != nil && hz.at.log == number && hz.at.seq <= h.last() {
+	if hz != nil && hz.at.log == number && (hz.at.seq <= h.last() || hz.at.seq == first) {
 		first = max(first, hz.at.seq+1) // the next checkpoint must follow it
 	}
 	if cut, err = t.cutAt(h, first, p); err != nil || !cut {

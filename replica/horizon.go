@@ -87,7 +87,7 @@ func (t *txn) putHorizon(h *horizon) error {
 		p = binary.AppendUvarint(binary.AppendUvarint(p, uint64(log)), h.covers[log])
 	}
 	return errors.Join(t.meta.Put([]byte(keyHorizon), p), t.meta.Put(horizonsKey(h.number), p),
-		t.meta.Put(append([]byte(prefixDecided), h.hash[:]...), nil), t.setFlag(hasHorizon, true))
+		t.noteDecided(h.hash), t.setFlag(hasHorizon, true))
 }
 
 func parseHorizon(p []byte) (*horizon, error) {

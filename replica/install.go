@@ -28,6 +28,7 @@ type installation struct {
 	logs    map[entry.Hash]*coveredLog
 	acts    []*rights.Fact
 	firsts  []chunk.Record
+	recut   bool            // what entries have seen through a log has changed
 	changed map[string]bool // late deletions: whether the checkpoint changed their records
 }
 

@@ -43,7 +43,7 @@ func (in *installation) takeBranch() error {
 		return err
 	}
 	end := *h
-	end.cut = in.at.Seq + 1
+	end.cut, in.recut = in.at.Seq+1, true
 	return t.putHead(&end)
 }
 
@@ -68,7 +68,13 @@ func (in *installation) proveBranch(h *head) (*head, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := t.cutAt(h, in.at.Seq, c.proof); err != nil {
+	cut, err := t.cutAt(h, in.at.Seq, c.proof)
+	if err == nil && !cut { // the fork is known, and a checkpoint of this replica is in that place
+		if h, err = t.head(h.number); err == nil {
+			err = t.cutLog(h, in.at.Seq)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := t.settle(); err != nil { // what is own there is issued again
@@ -78,4 +84,49 @@ func (in *installation) proveBranch(h *head) (*head, error) {
 		return nil, err
 	}
 	return t.head(h.number)
+}
+
+// judgeBehind decides again what counts behind the checkpoint, when its entry has arrived in a log
+// that has forked: entries that are here may have named another one in its place, which counts as
+// this one.
+func (t *txn) judgeBehind(hz *horizon) error {
+	if err := t.mergeDeferred(); err != nil {
+		return err
+	}
+	from, err := t.timeOf(hz.at)
+	if err == nil {
+		clear(t.unseen)
+		err = t.renewVectors(from)
+	}
+	if err == nil {
+		err = t.recutRights(from, nil)
+	}
+	if err != nil {
+		return err
+	}
+	for h, err := range t.eachHead() {
+		if err != nil {
+			return err
+		}
+		if h, err = t.head(h.number); err != nil {
+			return err
+		}
+		again := *h
+		if again.abreast = 0; h.late >= hz.covers[h.number] {
+			again.late = 0
+		}
+		if err := t.putHead(&again); err != nil {
+			return err
+		}
+	}
+	if err := t.judgeLateAll(hz); err != nil {
+		return err
+	}
+	if err := t.judgeAllRepeats(); err != nil {
+		return err
+	}
+	if err := t.voteAgain(); err != nil {
+		return err
+	}
+	return t.replayBeyond(hz)
 }

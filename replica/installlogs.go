@@ -8,7 +8,6 @@ import (
 // replaceLogs makes each log begin where the checkpoint ends.
 func (in *installation) replaceLogs() error {
 	t := in.t
-	recut := false
 	for _, log := range in.logs {
 		h := log.head
 		gone := stoat.Range{Start: entryKey(nil, "", h.number, 0),
@@ -29,7 +28,7 @@ func (in *installation) replaceLogs() error {
 		if err := in.storeKept(log); err != nil {
 			return err
 		}
-		recut = recut || h.cut > 0 && h.cut < log.next
+		in.recut = in.recut || h.cut > 0 && h.cut < log.next
 		if err := in.putEnd(log); err != nil {
 			return err
 		}
@@ -43,7 +42,7 @@ func (in *installation) replaceLogs() error {
 	if err := t.dropSettled(in.next.covers); err != nil {
 		return err
 	}
-	if err := t.putHorizon(in.next); err != nil || !recut {
+	if err := t.putHorizon(in.next); err != nil || !in.recut {
 		return err
 	}
 	return t.renewVectors(0)

@@ -93,7 +93,8 @@ func (a *incoming) mergeNext(t *txn, h *head, v *verified) (_ *head, reason, err
 	if h.next > 0 && v.done == 0 && v.prev != h.hash {
 		return nil, errBranch, nil
 	}
-	if hz, err := t.horizonOf(); err != nil || hz.rivals(spot{h.number, h.next}, v.hashes[v.done]) {
+	hz, err := t.horizonOf()
+	if err != nil || hz.rivals(spot{h.number, h.next}, v.hashes[v.done]) {
 		return nil, errBranch, err
 	}
 	reason, changes, err := a.accept(t, h, e, e.WholeSize(len(v.entries[v.done])))
@@ -102,6 +103,11 @@ func (a *incoming) mergeNext(t *txn, h *head, v *verified) (_ *head, reason, err
 	}
 	h, err = a.mergeEntry(t, h, v, changes)
 	a.latest = max(a.latest, e.Time)
+	if err == nil && h.cut > 0 && hz != nil && hz.at == (spot{h.number, h.last()}) {
+		if err = t.judgeBehind(hz); err == nil {
+			h, err = t.head(h.number)
+		}
+	}
 	return h, nil, err
 }
 

@@ -163,6 +163,24 @@ func (t *txn) offering() (*offer, error) {
 	return o, err
 }
 
+// errUnoffered is why a replica offers nothing.
+var errUnoffered = errors.New("the entry of the checkpoint by which the peer goes has not come: " +
+	"bring the peer together with the replica from which it has started, or take the " +
+	"checkpoint from that one")
+
+// unoffered returns errUnoffered if the entry of the checkpoint is not here with its seal.
+func (t *txn) unoffered() (reason, err error) {
+	hz, err := t.horizonOf()
+	if err != nil || hz == nil {
+		return nil, err
+	}
+	author, err := t.head(hz.at.log)
+	if err == nil && hz.at.seq >= min(author.sealed, author.next) {
+		reason = errUnoffered
+	}
+	return reason, err
+}
+
 // offeringTo is offering to a reader. Gives is for each subtree whether it is given: the reader
 // asks for the collection, and may read it. The reason is why nothing is offered.
 func (t *txn) offeringTo(to *session.Reader) (o *offer, gives []bool, reason, err error) {
@@ -174,7 +192,10 @@ func (t *txn) offeringTo(to *session.Reader) (o *offer, gives []bool, reason, er
 		o, err = t.offering()
 	}
 	if err != nil || o == nil {
-		return nil, nil, nil, err
+		if err == nil {
+			reason, err = t.unoffered()
+		}
+		return nil, nil, reason, err
 	}
 	gives = make([]bool, len(o.trees))
 	for i := range o.act.Chunks {

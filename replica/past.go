@@ -103,18 +103,32 @@ func (p *past) unseen(at spot) bool {
 		return false
 	}
 	return !slices.ContainsFunc(f.heads, func(s sight) bool {
-		return s.log == at.log || p.t.unseen[sought{at, s.log}] < s.last
+		s, err := p.t.named(s, f.time)
+		return err != nil || s.log == at.log || p.t.unseen[sought{at, s.log}] < s.last
 	})
 }
 
 // named returns the entry that counts as named where a context names one, which is the last one
-// before the cut of a log if the context names one behind it. Nothing else decides that.
-func (t *txn) named(s sight) (sight, error) {
+// before the cut of a log if the context names one behind it. Nothing else decides that. The last
+// one itself may have been of another branch when the context was stored: see takeBranch. By is the
+// time of the entry with the context, which has not seen a checkpoint there with a later one.
+func (t *txn) named(s sight, by hlc.Time) (sight, error) {
 	h, err := t.head(s.log)
-	if err != nil || h.cut == 0 || s.seq < h.cut {
+	if err != nil || h.cut == 0 || s.seq+1 < h.cut {
 		return s, err
 	}
 	s.seq = h.cut - 1
+	hz, err := t.horizonOf()
+	if err != nil {
+		return s, err
+	}
+	if hz != nil && hz.at == s.spot && s.seq < h.next {
+		if time, err := t.timeOf(s.spot); err != nil {
+			return s, err
+		} else if time >= by {
+			s.seq--
+		}
+	}
 	s.last, err = t.lastContext(s.log, s.seq)
 	return s, err
 }
@@ -163,7 +177,7 @@ func (p *past) step() error {
 	r.walked = f.at.seq + 1
 	p.logs[f.at.log] = r
 	for _, s := range f.heads {
-		s, err := p.t.named(s)
+		s, err := p.t.named(s, f.time)
 		if err == nil {
 			err = p.reach(s)
 		}

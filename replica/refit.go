@@ -108,6 +108,9 @@ func (t *txn) recutRights(from hlc.Time, gone *lost) error {
 			continue
 		}
 		at, err := t.timeOf(spot{k.log, first})
+		if errors.Is(err, ErrPruned) {
+			continue // that is settled
+		}
 		if err == nil && at >= from {
 			unseeing[k], err = v.renewFirst(k, first)
 		}

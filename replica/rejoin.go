@@ -25,6 +25,9 @@ func (in *installation) goOn() error {
 	if err := t.meta.Put([]byte(keyVerified), in.hash[:]); err != nil {
 		return err
 	}
+	if err := t.noteDecided(in.act.Before); err != nil {
+		return err
+	}
 	if err := t.unstage(); err != nil {
 		return err
 	}

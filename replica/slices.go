@@ -174,6 +174,8 @@ func (e endpoint) BeginSliced(of *session.Notice, from [32]byte, begun bool) (
 		return lack, reason, err
 	}
 	e.s.setStarting(known)
+	at := known.start.at
+	lack.Of = session.Head{Log: [12]byte(at.Log[:12]), Next: at.Seq + 1}
 	for _, id := range lacks {
 		lack.Add(id)
 	}

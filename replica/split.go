@@ -22,6 +22,27 @@ func (t *txn) wasDecided(hash entry.Hash) (bool, error) {
 	return t.meta.Has(append([]byte(prefixDecided), hash[:]...))
 }
 
+// noteDecided notes that this replica goes by what follows a checkpoint.
+func (t *txn) noteDecided(hash entry.Hash) error {
+	return t.meta.Put(append([]byte(prefixDecided), hash[:]...), nil)
+}
+
+// maySplit reports whether a log of a device with the right to make checkpoints is cut: what others
+// go by may be behind that.
+func (t *txn) maySplit() (may bool, err error) {
+	v, err := t.rights()
+	if err != nil {
+		return false, err
+	}
+	for h, err := range t.eachHead() {
+		if err != nil {
+			return false, err
+		}
+		may = may || h.cut > 0 && (v.tree.IsRoot(h.device) || v.holds(h.device))
+	}
+	return may, v.err
+}
+
 // split returns the devices that go by other checkpoints than this replica: those whose checkpoint
 // follows one that is not decided here, though all is here that it has seen, and those whose
 // checkpoint all others agree to and is not valid here, because it covers entries behind a fork.

@@ -192,7 +192,9 @@ func (e endpoint) Starts() (starts bool, err error) {
 			return nil
 		}
 		others, err := t.split()
-		starts = len(others) > 0
+		if starts = len(others) > 0; err == nil && !starts {
+			starts, err = t.maySplit()
+		}
 		return err
 	})
 	return starts, err

@@ -1,8 +1,6 @@
 package replica
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 )
@@ -12,29 +10,8 @@ import (
 // checkpoint.
 func forkedCheckpoint(t *testing.T, other func(copied *peer)) (root, writer, victim *peer) {
 	t.Helper()
-	first := newPeerOf(t, nil, nil, 1)
-	writer = newGuest(t, first)
-	victim = newGuestAfter(t, first, 1)
-	first.grant(writer, Write)
-	first.grant(victim, Write)
-	together(t, first, writer)
-	write(writer)
-	together(t, first, writer)
-	dir, copied := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "copy")
-	must(t, first.space.Seal())
-	must(t, first.db.Backup(t.Context(), dir))
-	must(t, os.CopyFS(copied, os.DirFS(dir)))
-	root = first.copyIn(dir)
-	two := first.copyIn(copied)
-	for range 2 { // the copy does not have what is covered
-		write(writer)
-		meet(t, root, writer)
-	}
-	must(t, root.checkpoint())
-	must(t, root.space.Seal())
+	root, two, writer, victim := forkedCopies(t, other)
 	must(t, root.space.Prune())
-	other(two)
-	must(t, two.space.Seal())
 	meet(t, two, victim)
 	must(t, two.db.Close())
 	return root, writer, victim

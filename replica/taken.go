@@ -67,10 +67,33 @@ func (t *txn) mayStart(st *start, from DeviceID) (reason, err error) {
 			}
 		}
 	}
-	if lacks, err := t.lacksCovered(st.act); err != nil || !lacks {
+	lacks, err := t.lacksCovered(st.act)
+	if err == nil && !lacks {
+		lacks, err = t.voidsStart(st)
+	}
+	if err != nil || !lacks {
 		return session.ErrNeedless, err
 	}
 	return nil, nil
+}
+
+// voidsStart reports whether the entry of a checkpoint by which this replica does not go is behind
+// the fork of its log, or another one is in its place: the checkpoint cannot be decided here.
+func (t *txn) voidsStart(st *start) (bool, error) {
+	hz, err := t.horizonOf()
+	if err != nil || hz != nil && hz.hash == st.hash {
+		return false, err
+	}
+	number, known, err := t.logNumber(st.at.Log)
+	if err != nil || !known {
+		return false, err
+	}
+	h, err := t.head(number)
+	if err != nil || h.voids(st.at.Seq) || st.at.Seq >= h.next {
+		return err == nil && h.voids(st.at.Seq), err
+	}
+	hash, err := t.hashOf(number, st.at.Seq)
+	return err == nil && hash != st.hash, unlessPruned(err)
 }
 
 // lacksCovered reports whether this replica lacks entries that a checkpoint covers, or content that

@@ -73,6 +73,7 @@ type Lack struct {
 	Chunks uint64       // in all
 	First  []ChunkRange // of these, in order, as many as are fetched together
 	Offset uint64       // bytes of the first one that are here
+	Of     Head         // the checkpoint, which the peer has: its log, and one more than its seq
 }
 
 // Add adds a chunk, behind those that were added before.

@@ -156,6 +156,11 @@ func (s *Session) fetch() error {
 		if err := s.space.Install(s.config.Number, st.notice); err != nil {
 			return err
 		}
+		// It may have taken the place of what was here when the peer announced its log.
+		delete(s.sink.parted, lack.Of.Log)
+		if err := s.note([]Head{lack.Of}); err != nil {
+			return err
+		}
 		return s.endStart()
 	}
 	f.offset, f.ranges = lack.Offset, lack.First
