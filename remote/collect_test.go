@@ -258,23 +258,3 @@ func TestCollect_findsWhatTheWriterBeforeLeft(t *testing.T) {
 	ok(t, db.Close())
 	h.wantAt(t, "a copy", restored(t, store), len(h.states)-1)
 }
-
-// TestOpen_refusesAFolderOnceAnotherWriterHasWritten lets a writer take over that commits
-// nothing, but ships a table.
-func TestOpen_refusesAFolderOnceAnotherWriterHasWritten(t *testing.T) {
-	store, disk, h := memstore.New(), memfs.New(), newHistory(t, 23)
-	first := mustOpen(t, store, disk)
-	busy(t, h, first, 20)
-	ok(t, first.Close())
-	second, err := open(t, store, memfs.New(), forgetful(), engine.Tuning{})
-	ok(t, err)
-	ok(t, second.Flush())
-	for log, acted := logOf(t, store), false; !acted; {
-		end, err := log.End(t.Context())
-		ok(t, err)
-		acted = end.ActedSince(len(end.Claims) - 1)
-	}
-	ok(t, second.Close())
-	_, err = open(t, store, disk, quick(), engine.Tuning{})
-	wantErr(t, err, remote.ErrApart)
-}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// fetchMost is how many objects are fetched at the same time.
-	fetchMost = 32
+	// parallelMost is how many objects are fetched at the same time by default.
+	parallelMost = 32
 	// fetchTries is how often each of them is tried: a failure must not make all others be of no use.
 	fetchTries = 6
 	// listMost is how many objects are listed by one request.
@@ -23,6 +23,7 @@ const (
 // They never change, so this looks as if its reader was slow. Safe for concurrent use.
 type ahead struct {
 	objstore.Store
+	most    int                                        // are fetched at the same time
 	pause   func(ctx context.Context, tries int) error // before the next try
 	mu      sync.Mutex
 	objects map[string][]byte
@@ -43,7 +44,7 @@ func (a *ahead) Get(ctx context.Context, name string, off, n int64) ([]byte, err
 // fetch fetches log objects at the same time. Those that do not exist are left out.
 func (a *ahead) fetch(ctx context.Context, names []string) error {
 	var running sync.WaitGroup
-	slots := make(chan struct{}, fetchMost)
+	slots := make(chan struct{}, a.most)
 	errs := make([]error, len(names))
 	for i, name := range names {
 		slots <- struct{}{}

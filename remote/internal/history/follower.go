@@ -22,6 +22,7 @@ type Follower struct {
 // newFollower returns a follower at a state of the log.
 func newFollower(l Log, s *object.State) *Follower {
 	fetched := &ahead{Store: l.Store, pause: l.Pause, objects: map[string][]byte{}}
+	fetched.most = cmp.Or(l.Parallel, parallelMost)
 	l.Store = fetched
 	return &Follower{log: &l, ahead: fetched, state: s}
 }

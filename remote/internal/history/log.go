@@ -28,6 +28,8 @@ type Log struct {
 	// Pause waits before the next try of a request whose outcome is unknown, the first one with
 	// tries 1. Its error ends the tries.
 	Pause func(ctx context.Context, tries int) error
+	// Parallel is how many requests are made at the same time, if there are many. 0: 32.
+	Parallel int
 
 	anyDatabase bool // which one is in the store is not known yet
 }

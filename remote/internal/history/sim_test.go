@@ -134,7 +134,7 @@ func (s *sim) start(ctx context.Context, name string, script func(context.Contex
 		return <-p.resume
 	})
 	log := &Log{
-		Store: p.client, Codec: s.judge.codec, Database: [16]byte{1},
+		Store: p.client, Codec: s.judge.codec, Database: [16]byte{1}, Parallel: 1,
 		NewID: func() (id object.ID) {
 			s.ids++
 			binary.BigEndian.PutUint64(id[:], s.ids)

@@ -35,7 +35,7 @@ func (l *Log) Walk(
 	}
 	f := newFollower(*l, from)
 	for fetched := 0; f.state.Number < last; fetched-- {
-		if n := min(len(names), fetchMost); fetched == 0 && n > 0 {
+		if n := min(len(names), parallelMost); fetched == 0 && n > 0 {
 			if err := f.ahead.fetch(ctx, names[:n]); err != nil {
 				return nil, err
 			}
