@@ -16,7 +16,6 @@ type giver struct {
 	*memory
 	offer  *Offer
 	chunks map[ChunkID][]byte
-	read   int // bytes of chunks that sessions have asked for
 }
 
 // newGiver returns a giver of chunks of some sizes.
