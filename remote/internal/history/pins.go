@@ -51,20 +51,20 @@ func (l *Log) pin(ctx context.Context, name string) (*object.Pin, error) {
 
 // Pin pins the end of the log. The error matches objstore.ErrExists if there is a pin of the name.
 func (l *Log) Pin(ctx context.Context, name string) (*object.Pin, error) {
-	object, err := l.createPin(ctx, name)
+	pin, err := l.createPin(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	// Files that the pin needs may have been deleted before it was there, if the bound had passed it
 	// by then. The log may have been read far behind its end, so the newest state is read, too.
 	bound, err := l.Bound(ctx)
-	if err == nil && bound > object.Number {
+	if err == nil && bound > pin.Number {
 		err = fmt.Errorf("pin %s: the database has moved on meanwhile: try again", name)
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Unpin(context.WithoutCancel(ctx), name))
 	}
-	return object, nil
+	return pin, nil
 }
 
 // createPin creates a pin of the end of the log.
