@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
+	"github.com/stoatdb/stoat/internal/tools/salvage"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -200,9 +203,10 @@ func TestCursor_deleteOfWhatCannotBeWritten(t *testing.T) {
 }
 
 // The flush that drops a bucket leaves out its tombstones, which uncovers the entry of a bucket
-// that was moved out of it. No reader gets there, and it is no damage.
+// that was moved out of it. No reader gets there, and it is no damage; nor does a salvage.
 func TestMoveBucket_outOfABucketThatIsDroppedIsNoDamage(t *testing.T) {
-	db := openOn(t, memfs.New(), nil)
+	files := memfs.New()
+	db := openOn(t, files, nil)
 	update(t, db, func(tx *stoat.Tx) {
 		put(t, create(t, create(t, tx, "a"), "inner"), "key")
 		create(t, tx, "b")
@@ -215,9 +219,21 @@ func TestMoveBucket_outOfABucketThatIsDroppedIsNoDamage(t *testing.T) {
 	})
 	ok(t, db.Flush())
 	ok(t, db.Check(t.Context()))
-	view(t, db, func(tx *stoat.Tx) {
+	moved := func(tx *stoat.Tx) {
 		wantKeys(t, bucket(t, bucket(t, tx, "b"), "inner"), "key")
 		equalKeys(t, keysOf(tx.Buckets()), []string{"b"})
-	})
+	}
+	view(t, db, moved)
+	before := files.CrashKeepAll()
 	ok(t, db.Close())
+
+	report, err := tuned.Salvage(t.Context(), before, "db", "new", salvage.Sizes{})
+	ok(t, err)
+	if report.Lost() {
+		t.Errorf("the salvage reports %s", report)
+	}
+	saved, err := tuned.Open(before, "new", nil, engine.Tuning{})
+	ok(t, err)
+	view(t, saved, moved)
+	ok(t, saved.Close())
 }

@@ -71,8 +71,12 @@ func (c *catalog) add(key []byte, e keyspace.Entry) (problem string) {
 		return ""
 	}
 	prefix := keyspace.AppendCatalog(nil, id)
-	if _, twice := c.buckets[n]; !bytes.HasPrefix(key, prefix) || len(key) == len(prefix) ||
-		n == keyspace.RootID || n == id || twice {
+	other, twice := c.buckets[n]
+	if twice && c.gone(id) {
+		return "" // the flush that dropped id has uncovered where n was before it was moved
+	}
+	if !bytes.HasPrefix(key, prefix) || len(key) == len(prefix) ||
+		n == keyspace.RootID || n == id || twice && !c.gone(other.parent) {
 		return "it is no valid entry of a bucket"
 	}
 	c.buckets[n] = bucket{id, string(key[len(prefix):])}

@@ -146,3 +146,20 @@ func TestCatalog_cutsBucketsThatLieInEachOther(t *testing.T) {
 		t.Error("a bucket lies in itself")
 	}
 }
+
+// TestCatalog_prefersWhereABucketWasMovedTo has entries that tombstones hid until the flush that
+// dropped what the buckets were moved out of.
+func TestCatalog_prefersWhereABucketWasMovedTo(t *testing.T) {
+	c := newCatalog(&manifest.Version{Dropped: []manifest.Drop{{First: 5, Last: 5}}, DropEpoch: 1})
+	addAll(t, c, bucketEntry{0, "kept", 1}, bucketEntry{1, "before", 7}, bucketEntry{5, "stale", 7},
+		bucketEntry{5, "stale, too", 8}, bucketEntry{9, "after", 8}, bucketEntry{0, "other", 9})
+	c.close()
+	for id, want := range map[uint64][]string{7: {"kept", "before"}, 8: {"other", "after"}} {
+		if path, ok := c.path(id); !ok || !slices.Equal(path, want) {
+			t.Errorf("the path of %d is %q, %v, want %q", id, path, ok, want)
+		}
+	}
+	if len(c.buckets) != 4 || len(c.lost) != 0 {
+		t.Errorf("%v, %v", c.buckets, c.lost)
+	}
+}
