@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/internal/testing/tuned"
@@ -35,6 +36,7 @@ type machine struct {
 	files  vfs.FS    // the same, where operations are counted
 	db     *remote.DB
 	mode   remote.Durability
+	calm   bool            // it has no faults
 	acked  atomic.Int64    // the newest commit that was acknowledged
 	ctx    context.Context // ends with the machine
 	end    context.CancelFunc
@@ -49,7 +51,7 @@ type machine struct {
 func newMachine(
 	ctx context.Context, server *faultstore.Server, disk *memfs.FS, rng *rand.Rand, calm bool,
 ) *machine {
-	m := &machine{disk: disk, rng: rand.New(rand.NewPCG(rng.Uint64(), 5))}
+	m := &machine{disk: disk, calm: calm, rng: rand.New(rand.NewPCG(rng.Uint64(), 5))}
 	m.mode = remote.Durability(rng.IntN(2))
 	m.ctx, m.end = context.WithCancel(ctx)
 	request, operation := -1, int64(-1)
@@ -111,6 +113,9 @@ func (m *machine) run(t *testing.T, h *history) {
 	db, err := openUntil(m.ctx, m.client, m.files, o, sizes[h.rng.IntN(len(sizes))])
 	if errors.Is(err, remote.ErrApart) {
 		t.Fatalf("the folder of the newest writer is refused: %v", err)
+	}
+	if err != nil && m.calm {
+		t.Fatalf("open: %v", err)
 	}
 	if err != nil {
 		m.crash() // it gives up
@@ -259,4 +264,52 @@ func wantKept(t *testing.T, h *history, m *machine) {
 	ok(t, err)
 	defer db.Close()
 	h.wantAt(t, "the folder", db, int(m.leastKept))
+}
+
+// TestCrash_whileTheFirstFilesAreWritten crashes a machine at each operation of its disk until its
+// first commit. The claim is in the store by then, so the next one restores to what is left.
+func TestCrash_whileTheFirstFilesAreWritten(t *testing.T) {
+	for _, keep := range []func(*memfs.FS) *memfs.FS{
+		(*memfs.FS).CrashKeepAll, (*memfs.FS).CrashKeepNone,
+	} {
+		for at := int64(1); ; at++ {
+			server := faultstore.NewServer(memstore.New())
+			image := crashedAt(t, server, at, keep)
+			if image == nil {
+				break
+			}
+			next, err := open(t, server.Client(nil), image, quick(), engine.Tuning{})
+			if err != nil {
+				t.Fatalf("after a crash at operation %d: %v", at, err)
+			}
+			ok(t, next.Put([]byte("key"), []byte("value")))
+			ok(t, next.Close())
+		}
+	}
+}
+
+// crashedAt lets a machine crash at the given operation of its disk, and returns what its disk
+// keeps; nil if it was done before.
+func crashedAt(
+	t *testing.T, server *faultstore.Server, at int64, keep func(*memfs.FS) *memfs.FS,
+) (image *memfs.FS) {
+	client, disk := server.Client(nil), memfs.NewCrashable()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	var count atomic.Int64
+	files := faultfs.New(disk, func(faultfs.Op) error {
+		if count.Add(1) == at {
+			client.Crash()
+			image = keep(disk)
+			end()
+		}
+		return nil
+	})
+	o := quick()
+	o.CloseTimeout = time.Millisecond
+	if db, err := openUntil(ctx, client, files, o, engine.Tuning{}); err == nil {
+		_ = db.Put([]byte("key"), nil) // it may have crashed
+		_ = db.Close()
+	}
+	return image
 }

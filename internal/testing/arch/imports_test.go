@@ -69,7 +69,7 @@ const policy = `
 	                       internal/manifest, internal/valuelog, internal/table,
 	                       internal/superversion
 	internal/tools/backup:       internal/checksum, internal/vfs, internal/corrupt, internal/folder,
-	                       internal/manifest
+	                       internal/manifest, internal/wal
 	internal/commit:       internal/keyspace, internal/vfs, internal/batch, internal/memtable,
 	                       internal/wal
 	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/folder,

@@ -11,6 +11,7 @@ import (
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // unfinishedText is the content of the file that marks an unfinished backup.
@@ -37,19 +38,35 @@ func (f *Folder) examine() error {
 }
 
 // checkEmpty returns an error if a folder without a manifest holds anything except the remains of
-// an unfinished backup.
+// an unfinished backup, or of a database whose first files were being written.
 func (f *Folder) checkEmpty() error {
 	if f.found.Other != "" {
 		return fmt.Errorf("the directory %s holds %q and no backup; choose an empty directory: %w",
 			f.dir, f.found.Other, corrupt.ErrFormat)
 	}
 	for kind, number := range f.found.All() {
-		if kind.HoldsData() && !f.found.Unfinished {
+		if !kind.HoldsData() || f.found.Unfinished {
+			continue
+		}
+		blank, err := f.isBlank(kind, number)
+		if err != nil {
+			return err
+		}
+		if !blank {
 			return corrupt.New(f.dir, 0, "the directory has %s and no manifest, so that it may be a "+
 				"damaged database; choose another directory", kind.Name(number))
 		}
 	}
 	return nil
+}
+
+// isBlank reports whether a file is a log without commits, which is written before the first
+// manifest of a database.
+func (f *Folder) isBlank(kind folder.Kind, number uint64) (bool, error) {
+	if kind != folder.Log {
+		return false, nil
+	}
+	return wal.Blank(f.folder, f.dir, number)
 }
 
 // checkEarlier returns an error unless the folder holds an earlier backup of the source.
