@@ -141,7 +141,7 @@ func (s *Store) get(ctx context.Context, name string, off, n int64) ([]byte, err
 	if off == 0 && n < 0 {
 		options = minio.GetObjectOptions{}
 	}
-	body, _, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+name, options)
+	body, info, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+name, options)
 	if off < 0 && isBeyond(err) { // of an object that is shorter, some providers have no such suffix
 		return s.get(ctx, name, 0, n)
 	}
@@ -158,8 +158,18 @@ func (s *Store) get(ctx context.Context, name string, off, n int64) ([]byte, err
 	if n < 0 {
 		limit = math.MaxInt64
 	}
-	p, err := io.ReadAll(io.LimitReader(body, limit))
+	p, err := read(io.LimitReader(body, limit), min(limit, info.Size))
 	return p, errors.Join(err, body.Close())
+}
+
+// read returns all that a reader has. If that is as long as expected, the bytes are allocated once:
+// a restore that reads parts of megabytes would have several times as much memory for them.
+func read(from io.Reader, expected int64) ([]byte, error) {
+	const most = 64 << 20 // more is believed when it has come
+	var buf bytes.Buffer
+	buf.Grow(int(min(max(expected, 0), most)) + bytes.MinRead)
+	_, err := buf.ReadFrom(from)
+	return buf.Bytes(), err
 }
 
 // isBeyond reports whether an error is that for a range beyond the end of an object, which exists.

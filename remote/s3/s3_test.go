@@ -1,7 +1,9 @@
 package s3
 
 import (
+	"bytes"
 	"errors"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -132,5 +134,22 @@ func TestCreate_knowsNothingIfAnotherObjectIsThere(t *testing.T) {
 	network.fate = nil
 	if err := s.Create(t.Context(), "log/1", []byte("ours")); !errors.Is(err, objstore.ErrExists) {
 		t.Errorf("with an answer: %v", err)
+	}
+}
+
+func TestRead_allocatesWhatIsExpectedOnce(t *testing.T) {
+	const size = 1 << 20
+	content := bytes.Repeat([]byte("stoat"), size/5)
+	for _, expected := range []int64{int64(len(content)), -1, 3, math.MaxInt64} {
+		p, err := read(bytes.NewReader(content), expected)
+		if err != nil || !bytes.Equal(p, content) {
+			t.Errorf("expecting %d: %d bytes, error %v", expected, len(p), err)
+		}
+	}
+	allocations := testing.AllocsPerRun(10, func() {
+		_, _ = read(bytes.NewReader(content), int64(len(content)))
+	})
+	if allocations > 2 { // the bytes, and the reader
+		t.Errorf("%v allocations", allocations)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -18,8 +19,9 @@ import (
 )
 
 const (
-	// fetchBytes is how much of a file is fetched by one request.
-	fetchBytes = 8 << 20
+	// fetchBytes is how much of a file is fetched by one request, and fetchParts how many such
+	// requests are on their way at a time.
+	fetchBytes, fetchParts = 4 << 20, 4
 	// fetchTries is how often a request is tried.
 	fetchTries = 6
 )
@@ -140,26 +142,52 @@ func (s *Source) rebuild(
 	})
 }
 
-// fetch fills a file with the object that holds it.
+// fetch fills a file with the object that holds it. Several parts are on their way at a time, so
+// that the answers' delay does not leave the network idle.
 func (s *Source) fetch(
 	ctx context.Context, kind folder.Kind, number uint64, size int64, to vfs.File,
 ) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	name := history.DataName(kind, number)
-	for at := int64(0); at < size; {
-		want := min(size-at, fetchBytes)
-		p, err := s.get(ctx, name, at, want)
-		if errors.Is(err, objstore.ErrNotExist) || err == nil && int64(len(p)) < want {
+	var parts [fetchParts]chan part // of the parts that follow, by their numbers modulo the length
+	ask := func(at int64) {
+		if at >= size {
+			return
+		}
+		answer := make(chan part, 1)
+		parts[at/fetchBytes%fetchParts] = answer
+		running.Go(func() {
+			p, err := s.get(ctx, name, at, min(size-at, fetchBytes))
+			answer <- part{p, err}
+		})
+	}
+	for i := range int64(fetchParts) {
+		ask(i * fetchBytes)
+	}
+	for at := int64(0); at < size; at += fetchBytes {
+		got := <-parts[at/fetchBytes%fetchParts]
+		if errors.Is(got.err, objstore.ErrNotExist) ||
+			got.err == nil && int64(len(got.bytes)) < min(size-at, fetchBytes) {
 			return corrupt.New(name, at, "the object is missing, or ends before %d", size)
 		}
-		if err != nil {
+		if got.err != nil {
+			return got.err
+		}
+		if _, err := to.WriteAt(got.bytes, at); err != nil {
 			return err
 		}
-		if _, err := to.WriteAt(p, at); err != nil {
-			return err
-		}
-		at += want
+		ask(at + fetchParts*fetchBytes)
 	}
 	return nil
+}
+
+// part is what a request for a part of a file led to.
+type part struct {
+	bytes []byte
+	err   error
 }
 
 // get is Get with some tries.
