@@ -5,7 +5,7 @@
 //	go run . report FILE       print the tables of a results.json; -h for other forms
 //	go run . compare OLD NEW   print what changed between two results.json
 //	go run . advise FILE       advise on how to store your own records
-//	go run . install           download the packages of the peers that need Node
+//	go run . install           get the peers that are programs in other languages
 //
 // README.md says what is measured, and how.
 package main
@@ -26,6 +26,7 @@ import (
 	"github.com/stoatdb/stoat/bench/items"
 	"github.com/stoatdb/stoat/bench/load"
 	"github.com/stoatdb/stoat/bench/queue"
+	"github.com/stoatdb/stoat/bench/remote"
 	"github.com/stoatdb/stoat/bench/runner"
 	"github.com/stoatdb/stoat/bench/ssb"
 	"github.com/stoatdb/stoat/bench/strategies"
@@ -61,6 +62,12 @@ func run(args []string) error {
 	case command == sync.ProgramArgument && len(args) == 2:
 		signal.Ignore(os.Interrupt)
 		return sync.Program(args[1], os.Stdin, os.Stdout)
+	case command == remote.ProgramArgument && len(args) == 2:
+		signal.Ignore(os.Interrupt)
+		return remote.Program(args[1], os.Stdin, os.Stdout)
+	case command == remote.ServerArgument && len(args) == 1:
+		signal.Ignore(os.Interrupt)
+		return remote.Server(os.Stdin, os.Stdout)
 	case command == "list" && len(args) > 1:
 		return fmt.Errorf("list takes no arguments; got %q", args[1])
 	case command == "list":
@@ -69,7 +76,7 @@ func run(args []string) error {
 	case command == installCommand && len(args) > 1:
 		return fmt.Errorf("install takes no arguments; got %q", args[1])
 	case command == installCommand:
-		return sync.Install(os.Stderr)
+		return errors.Join(sync.Install(os.Stderr), remote.Install(os.Stderr))
 	case command == advise.Name:
 		ctx, stop := untilStopped()
 		defer stop()
@@ -99,7 +106,7 @@ func untilStopped() (context.Context, context.CancelFunc) {
 // suites returns all suites, in the order of the report.
 func suites() []suite.Suite {
 	return []suite.Suite{ssb.Suite(), ssb.Growth(), strategies.Suite(), items.Suite(),
-		load.Suite(), docs.Suite(), queue.Suite(), sync.Suite()}
+		load.Suite(), docs.Suite(), queue.Suite(), sync.Suite(), remote.Suite()}
 }
 
 // findSuite returns the suite with the name. The advisor's suite cannot be chosen by a flag.

@@ -33,6 +33,8 @@ func Units(unit suite.Unit) (step float64, names []string) {
 		return 1024, []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	case suite.Times:
 		return 1000, []string{"×"}
+	case suite.Dollars:
+		return 1000, []string{"$"}
 	}
 	return 1000, []string{"/s", "k/s", "M/s", "G/s"}
 }

@@ -80,6 +80,8 @@ func goBenchUnit(u suite.Unit) string {
 		return "op/s"
 	case suite.Times:
 		return "ratio"
+	case suite.Dollars:
+		return "dollars"
 	}
 	return "B"
 }

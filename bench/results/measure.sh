@@ -1,7 +1,8 @@
 #!/bin/sh
-# Measures everything in docs/benchmarks.md, and renews its tables and its picture: 30 minutes on
-# two cores that do nothing else, of which large takes 3, growth 3 and sync 10. It needs 24 GB of
-# memory, 12 GB of free disk, LMDB, for the suite sync Node and npm and, for the picture, Chromium.
+# Measures everything in docs/benchmarks.md, and renews its tables and its picture: 40 minutes on
+# two cores that do nothing else, of which large takes 3, growth 3, sync 10 and remote 10. It needs
+# 24 GB of memory, 12 GB of free disk, LMDB, for the suite sync Node and npm, for the suite remote
+# Cargo and, for the picture, Chromium.
 # Linux only. Arguments choose parts: measure.sh ssb growth; none are all parts. Do not search these
 # directories meanwhile: what another process reads of a database is in memory for all of them, and
 # large fails.
@@ -28,7 +29,7 @@ measure() {
 	mv results/out.tmp/results.json "results/$name.json"
 }
 
-[ $# -gt 0 ] || set -- ssb many large growth load churn records docs sync
+[ $# -gt 0 ] || set -- ssb many large growth load churn records docs sync remote
 for part; do
 	case $part in
 	ssb) measure ssb -suite ssb -profile full -rounds "$rounds" -turns -engine $some,badger,sqlite-wal ;;
@@ -47,6 +48,9 @@ for part; do
 	sync)
 		if command -v npm >/dev/null; then $bench install || true; fi # others are left out without it
 		measure sync -suite sync -profile full -rounds "$rounds" ;;
+	remote)
+		$bench install || true # others are left out without it
+		measure remote -suite remote -profile full -rounds 1 ;;
 	*) echo "no part $part" >&2 && exit 1 ;;
 	esac
 done

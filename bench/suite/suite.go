@@ -63,7 +63,8 @@ const (
 	Nanoseconds Unit = "ns"
 	Bytes       Unit = "B"
 	PerSecond   Unit = "/s"
-	Times       Unit = "×" // a multiple of another figure
+	Times       Unit = "×" // a multiple of another figure, or how often something happens
+	Dollars     Unit = "$"
 )
 
 // The profiles. Large is for data larger than memory.

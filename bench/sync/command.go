@@ -1,10 +1,10 @@
 package sync
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"io"
+
+	"github.com/stoatdb/stoat/bench/peer"
 )
 
 // The commands of a program.
@@ -63,23 +63,14 @@ var errUnsupported = errors.New("not supported")
 
 // answerAll reads requests and answers them until there are no more.
 func answerAll(in io.Reader, out io.Writer, do func(*request) (answer, error)) error {
-	requests, answers := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
-	for {
-		var r request
-		if err := requests.Decode(&r); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		a, err := do(&r)
+	return peer.Serve(in, out, func(r *request) answer {
+		a, err := do(r)
 		switch {
 		case errors.Is(err, errUnsupported):
 			a.Unsupported = r.Do
 		case err != nil:
 			a.Error = err.Error()
 		}
-		if err := answers.Encode(&a); err != nil {
-			return err
-		}
-	}
+		return a
+	})
 }

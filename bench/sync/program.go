@@ -1,48 +1,22 @@
 package sync
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os/exec"
 
-	"github.com/stoatdb/stoat/bench/process"
-	"github.com/stoatdb/stoat/bench/tail"
+	"github.com/stoatdb/stoat/bench/peer"
 )
 
 // program is a running program with one replica. It is used by one goroutine at a time.
-type program struct {
-	in         io.WriteCloser
-	requests   *json.Encoder
-	answers    *json.Decoder
-	complaints tail.Writer
-	stop       context.CancelFunc
-	ended      chan error // what became of it
-}
+type program struct{ *peer.Program[request, answer] }
 
 // start starts a program.
 func start(command []string) (*program, error) {
-	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	p := &program{stop: stop, ended: make(chan error, 1)}
-	cmd.Stderr = &p.complaints
-	in, err := cmd.StdinPipe()
+	p, err := peer.Start[request, answer](command)
 	if err != nil {
-		stop()
 		return nil, err
 	}
-	read, write := io.Pipe()
-	cmd.Stdout = write
-	p.in, p.requests, p.answers = in, json.NewEncoder(in), json.NewDecoder(bufio.NewReader(read))
-	go func() {
-		err := process.Run(cmd)
-		_ = write.Close() // never fails
-		p.ended <- err
-	}()
-	return p, nil
+	return &program{p}, nil
 }
 
 // call sends a request and returns the answer.
@@ -55,17 +29,16 @@ func (p *program) call(r request) (answer, error) {
 
 // send sends a request, which receive returns the answer to.
 func (p *program) send(r request) error {
-	if err := p.requests.Encode(&r); err != nil {
-		return fmt.Errorf("%s: %w", r.Do, p.died(err))
+	if err := p.Send(r); err != nil {
+		return fmt.Errorf("%s: %w", r.Do, err)
 	}
 	return nil
 }
 
 func (p *program) receive(do string) (a answer, err error) {
-	err = p.answers.Decode(&a)
+	a, err = p.Receive()
 	switch {
 	case err != nil:
-		err = p.died(err)
 	case a.Unsupported != "":
 		err = errUnsupported
 	case a.Error != "":
@@ -77,32 +50,11 @@ func (p *program) receive(do string) (a answer, err error) {
 	return a, nil
 }
 
-// died returns why a program does not answer.
-func (p *program) died(err error) error {
-	p.stop()
-	ended := <-p.ended
-	p.ended <- ended
-	return errors.Join(err, ended, errors.New(p.complaints.String()))
-}
-
 // close closes the program's database and ends it.
 func (p *program) close() error {
-	_, err := p.call(request{Do: doClose})
-	if closed := p.in.Close(); err == nil {
-		err = closed
+	if _, err := p.call(request{Do: doClose}); err != nil {
+		p.Kill()
+		return err
 	}
-	if err != nil {
-		p.stop()
-	}
-	ended := <-p.ended
-	p.ended <- ended
-	p.stop()
-	return errors.Join(err, ended)
-}
-
-// kill ends the program. It may have ended already.
-func (p *program) kill() {
-	p.stop()
-	<-p.ended
-	p.ended <- nil
+	return p.End()
 }

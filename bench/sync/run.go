@@ -26,7 +26,7 @@ type run struct {
 // end ends programs that are left after an error.
 func (r *run) end() {
 	for _, p := range r.running {
-		p.kill()
+		p.Kill()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/bench/peer"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
@@ -158,21 +159,19 @@ func TestCheck_noticesAnotherRecord(t *testing.T) {
 }
 
 func TestProgram_saysWhyItDied(t *testing.T) {
-	s, err := find(plain)
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{job: suite.Job{Dir: t.TempDir()}, start: s.start}
-	defer r.end()
-	p, _, err := r.open(r.job.Dir, request{ID: noRecord})
+	p, err := peer.Start[string, answer]([]string{self, ProgramArgument, plain})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.in.Write([]byte("nonsense\n")); err != nil {
+	defer p.Kill()
+	if err := p.Send("nonsense"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.call(request{Do: doDigest}); err == nil ||
-		!strings.Contains(err.Error(), "invalid character") {
+	if _, err := p.Receive(); err == nil || !strings.Contains(err.Error(), "cannot unmarshal") {
 		t.Errorf("error %v", err)
 	}
 }
