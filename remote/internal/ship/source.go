@@ -21,7 +21,7 @@ import (
 const (
 	// fetchBytes is how much of a file is fetched by one request, and fetchParts how many such
 	// requests are on their way at a time.
-	fetchBytes, fetchParts = 4 << 20, 4
+	fetchBytes, fetchParts = 2 << 20, 6
 	// fetchTries is how often a request is tried.
 	fetchTries = 6
 )
