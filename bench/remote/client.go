@@ -31,6 +31,7 @@ type client struct {
 	open    func(ctx context.Context, r *request) (database, error)
 	restore func(ctx context.Context, r *request) (peak float64, err error)
 	db      database // nil if none is open
+	cpu     float64  // what the process had taken when it was
 }
 
 // Program is the main function of a program with a database of a system of ours, or of SQLite.
@@ -54,7 +55,9 @@ func (c *client) do(r *request) (a answer, err error) {
 	start := time.Now()
 	switch r.Do {
 	case doOpen:
-		c.db, err = c.open(ctx, r)
+		if c.db, err = c.open(ctx, r); err == nil {
+			c.cpu, err = processorTime()
+		}
 	case doRestore:
 		a.Peak, err = c.restore(ctx, r)
 	default:
@@ -90,7 +93,7 @@ func (c *client) use(ctx context.Context, r *request) (a answer, err error) {
 		err := c.db.close()
 		c.db = nil
 		cpu, failed := processorTime()
-		return answer{CPU: cpu}, errors.Join(err, failed)
+		return answer{CPU: cpu - c.cpu}, errors.Join(err, failed)
 	}
 	return a, errUnsupported
 }

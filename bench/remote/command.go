@@ -18,7 +18,7 @@ const (
 	doScan    = "scan"    // → Nanoseconds, Bytes, Records: reads everything
 	doRestore = "restore" // Dir, Address, Bucket → Nanoseconds, Peak
 	doSettle  = "settle"  // returns when work in the background has ended, or after a minute
-	doClose   = "close"   // closes the database → CPU: processor time of the program and its own
+	doClose   = "close"   // closes the database → CPU: of the program and its own, since doOpen
 )
 
 // The modes of an open database.

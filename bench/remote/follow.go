@@ -50,7 +50,7 @@ func (r *run) asyncs() error {
 }
 
 // cost returns what a commit of eight writers costs, in nanoseconds and in nanoseconds of processor
-// time, which includes opening and closing.
+// time, which includes closing.
 func (r *run) cost(mode string, p *proxy) (ns, cpu float64, err error) {
 	db, _, err := r.opened(mode, r.folder(), p)
 	if err != nil {

@@ -190,12 +190,12 @@ type plan struct {
 // newPlan returns the plan for the user's settings.
 func newPlan(s suite.Settings) plan {
 	p := plan{
-		delays: delays(), writers: []int{1, 8, 256}, milliseconds: 5_000, pairs: 5, lags: 10_000,
-		idle: 30_000, quiet: 2_000, records: 2_500_000, gets: 500, link: 100e6,
+		delays: delays(), writers: []int{1, 8, 256}, milliseconds: 5_000, pairs: 3, lags: 10_000,
+		idle: 15_000, quiet: 2_000, records: 1_000_000, gets: 500, link: 100e6,
 	}
 	if s.Profile == suite.Quick {
-		p.milliseconds, p.pairs, p.lags, p.idle = 1_000, 2, 3_000, 3_000
-		p.records, p.gets, p.quiet = 100_000, 50, 500
+		p.milliseconds, p.pairs, p.lags, p.idle = 1_000, 2, 2_000, 3_000
+		p.records, p.gets, p.quiet = 100_000, 30, 500
 	}
 	if s.N > 0 {
 		p.records = uint64(s.N)
