@@ -65,7 +65,11 @@ func open(dir string, opts *Options, settings hook.Settings) (*DB, error) {
 	if settings.Replica != nil {
 		return newDB(settings.Replica(o).Engine), nil
 	}
-	db, err := start(settings.FS, dir, o)
+	files := settings.FS
+	if settings.Over != nil {
+		files = settings.Over(files)
+	}
+	db, err := start(files, dir, o)
 	if err == nil && settings.Opened != nil {
 		settings.Opened(db.engine)
 	}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -29,13 +30,18 @@ var (
 	seedFlag = flag.Uint64("crash.seed", 0, "the first seed; 0: random")
 )
 
+// shortPatience is for how long a machine that has crashed asks the store.
+const shortPatience = 200 * time.Millisecond
+
 // machine is a process with a database, and what happens to it.
 type machine struct {
 	client *faultstore.Client
 	disk   *memfs.FS // its folder
 	files  vfs.FS    // the same, where operations are counted
 	db     *remote.DB
+	reader *remote.Reader // if it is a standby
 	mode   remote.Durability
+	least  int             // up to this transaction, its disk has all of them
 	calm   bool            // it has no faults
 	acked  atomic.Int64    // the newest commit that was acknowledged
 	ctx    context.Context // ends with the machine
@@ -67,6 +73,9 @@ func newMachine(
 		if r.Index == request {
 			m.crash()
 			return m.fate(1)
+		}
+		if r.Op == faultstore.Get && strings.HasPrefix(r.Name, "data/") {
+			return m.fate(1000) // there are many, and patience is short
 		}
 		return m.fate(10)
 	})
@@ -105,12 +114,12 @@ func (m *machine) crash() {
 // run opens the database and makes transactions until the machine crashes, or stops for others.
 func (m *machine) run(t *testing.T, h *history) {
 	o := forgetful()
-	o.CloseTimeout, o.Durability = time.Millisecond, m.mode
+	o.CloseTimeout, o.Durability, o.Patience = time.Millisecond, m.mode, shortPatience
 	if m.mode == remote.Wait && h.rng.IntN(2) == 0 { // what is acknowledged is synced all the same
 		o.Database = &stoat.Options{Sync: stoat.SyncNever}
 	}
 	sizes := tuned.Sizes()
-	db, err := openUntil(m.ctx, m.client, m.files, o, sizes[h.rng.IntN(len(sizes))])
+	db, err := m.open(o, sizes[h.rng.IntN(len(sizes))])
 	if errors.Is(err, remote.ErrApart) {
 		t.Fatalf("the folder of the newest writer is refused: %v", err)
 	}
@@ -123,9 +132,12 @@ func (m *machine) run(t *testing.T, h *history) {
 	}
 	m.db = db
 	number, err := h.check(db.DB)
+	if err != nil && m.ctx.Err() != nil {
+		return // it has crashed when it asked the store for a file
+	}
 	ok(t, err)
-	if number < h.safe {
-		t.Fatalf("the database is as after transaction %d, and %d were acknowledged", number, h.safe)
+	if least := max(h.safe, m.least); number < least {
+		t.Fatalf("the database is as after transaction %d, and %d were acknowledged", number, least)
 	}
 	h.states = h.states[:number+1] // the others are lost, or were never made
 	m.acked.Store(int64(number))
@@ -154,6 +166,42 @@ func (m *machine) run(t *testing.T, h *history) {
 	}
 }
 
+// stand makes a machine with an empty disk a standby, unless there is nothing to follow yet, or the
+// store does not answer.
+func (m *machine) stand() {
+	o := impatient()
+	o.Patience = shortPatience
+	if r, err := remote.OpenReader(m.ctx, m.client, "", &o); err == nil {
+		m.reader = r
+	}
+}
+
+// tookOver returns 1 if the machine was a standby that has become the writer, and otherwise 0.
+func (m *machine) tookOver() int {
+	if m.reader != nil && m.db != nil {
+		return 1
+	}
+	return 0
+}
+
+// close closes what the machine has open.
+func (m *machine) close(t *testing.T) {
+	if m.db != nil {
+		_ = m.db.Close() // most of them have crashed
+	}
+	if m.reader != nil {
+		ok(t, m.reader.Close())
+	}
+}
+
+// open makes the machine the writer.
+func (m *machine) open(o remote.Options, sizes engine.Tuning) (*remote.DB, error) {
+	if m.reader == nil {
+		return openUntil(m.ctx, m.client, m.files, o, sizes)
+	}
+	return takeOver(m.ctx, m.reader, m.files, o, sizes)
+}
+
 // wantFenced wants a machine that stopped, while another one took over, to have no effect.
 func (m *machine) wantFenced(t *testing.T) {
 	t.Helper()
@@ -169,36 +217,43 @@ func TestCrash_keepsAPrefixWithAllThatIsSafe(t *testing.T) {
 	if first == 0 {
 		first = rand.Uint64()
 	}
-	crashes, lost := 0, 0
+	crashes, lost, standbys := 0, 0, 0
 	for seed := first; seed < first+uint64(*runs); seed++ {
-		c, l := runCrashes(t, seed)
-		crashes, lost = crashes+c, lost+l
+		c, l, s := runCrashes(t, seed)
+		crashes, lost, standbys = crashes+c, lost+l, standbys+s
 		if t.Failed() {
 			t.Fatalf("repeat with -crash.seed %d -crash.runs 1", seed)
 		}
 	}
-	t.Logf("from seed %d on: %d machines crashed, %d commits were only in their folders", first,
-		crashes, lost)
+	t.Logf("from seed %d on: %d machines crashed, %d commits were only in their folders, %d standbys "+
+		"took over", first, crashes, lost, standbys)
 }
 
 // runCrashes lets machines crash one after the other; the next one has the folder that is left, or
 // none. Some do not crash, but go on while the next one takes over.
-func runCrashes(t *testing.T, seed uint64) (crashes, lost int) {
+func runCrashes(t *testing.T, seed uint64) (crashes, lost, standbys int) {
 	h := newHistory(t, seed)
 	server := faultstore.NewServer(memstore.New())
 	disk := memfs.NewCrashable()
+	fresh := true
 	var all []*machine
 	pins := pinned{}
 	defer func() {
 		for _, m := range all {
-			if m.db != nil {
-				_ = m.db.Close() // most of them have crashed
-			}
+			m.close(t)
 		}
 	}()
 	for range 6 {
 		m := newMachine(t.Context(), server, disk, h.rng, false)
 		all = append(all, m)
+		if fresh && h.rng.IntN(2) == 0 {
+			m.stand()
+		}
+		next := newMachine(t.Context(), server, memfs.NewCrashable(), h.rng, true)
+		if h.rng.IntN(2) == 0 {
+			next.stand() // and follows what m ships
+		}
+		all = append(all, next)
 		m.run(t, h)
 		made := len(h.states) - 1
 		for n := server.UnderWay(); n > 0 && h.rng.IntN(3) > 0; n = server.UnderWay() {
@@ -212,12 +267,13 @@ func runCrashes(t *testing.T, seed uint64) (crashes, lost int) {
 		if !stalled {
 			m.crash()
 		}
-		if disk = memfs.NewCrashable(); !stalled && h.rng.IntN(2) == 0 {
+		taker := next
+		if !stalled && next.reader == nil && h.rng.IntN(2) == 0 {
 			disk = m.image.CrashKeepAll()
-			wantKept(t, h, m)
+			taker = newMachine(t.Context(), server, disk, h.rng, true)
+			taker.least = int(m.leastKept)
+			all = append(all, taker)
 		}
-		taker := newMachine(t.Context(), server, disk, h.rng, true)
-		all = append(all, taker)
 		taker.run(t, h)
 		lost += max(0, made-int(taker.acked.Load()))
 		if m.db != nil && m.db.Status().Epoch == taker.db.Status().Epoch {
@@ -231,13 +287,14 @@ func runCrashes(t *testing.T, seed uint64) (crashes, lost int) {
 		if stalled {
 			m.wantFenced(t)
 		}
+		standbys += m.tookOver() + taker.tookOver()
 		taker.crash()
-		if disk = memfs.NewCrashable(); h.rng.IntN(2) == 0 {
+		if disk, fresh = memfs.NewCrashable(), h.rng.IntN(2) == 0; !fresh {
 			disk = taker.image.CrashKeepAll()
 		}
 	}
 	wantNoLeftovers(t, h, server)
-	return crashes, lost
+	return crashes, lost, standbys
 }
 
 // wantShipped wants a copy of what is in the store to have all that a machine has reported.
@@ -252,64 +309,4 @@ func wantShipped(t *testing.T, h *history, server *faultstore.Server, m *machine
 		err = fmt.Errorf("a copy is as after transaction %d, and %d were shipped", number, least)
 	}
 	ok(t, err)
-}
-
-// wantKept wants the disk of a crashed machine to have all that was acknowledged.
-func wantKept(t *testing.T, h *history, m *machine) {
-	t.Helper()
-	if m.db == nil {
-		return
-	}
-	db, err := tuned.Open(m.image.CrashKeepAll(), "db", &stoat.Options{}, tuned.Sizes()[4])
-	ok(t, err)
-	defer db.Close()
-	h.wantAt(t, "the folder", db, int(m.leastKept))
-}
-
-// TestCrash_whileTheFirstFilesAreWritten crashes a machine at each operation of its disk until its
-// first commit. The claim is in the store by then, so the next one restores to what is left.
-func TestCrash_whileTheFirstFilesAreWritten(t *testing.T) {
-	for _, keep := range []func(*memfs.FS) *memfs.FS{
-		(*memfs.FS).CrashKeepAll, (*memfs.FS).CrashKeepNone,
-	} {
-		for at := int64(1); ; at++ {
-			server := faultstore.NewServer(memstore.New())
-			image := crashedAt(t, server, at, keep)
-			if image == nil {
-				break
-			}
-			next, err := open(t, server.Client(nil), image, quick(), engine.Tuning{})
-			if err != nil {
-				t.Fatalf("after a crash at operation %d: %v", at, err)
-			}
-			ok(t, next.Put([]byte("key"), []byte("value")))
-			ok(t, next.Close())
-		}
-	}
-}
-
-// crashedAt lets a machine crash at the given operation of its disk, and returns what its disk
-// keeps; nil if it was done before.
-func crashedAt(
-	t *testing.T, server *faultstore.Server, at int64, keep func(*memfs.FS) *memfs.FS,
-) (image *memfs.FS) {
-	client, disk := server.Client(nil), memfs.NewCrashable()
-	ctx, end := context.WithCancel(t.Context())
-	defer end()
-	var count atomic.Int64
-	files := faultfs.New(disk, func(faultfs.Op) error {
-		if count.Add(1) == at {
-			client.Crash()
-			image = keep(disk)
-			end()
-		}
-		return nil
-	})
-	o := quick()
-	o.CloseTimeout = time.Millisecond
-	if db, err := openUntil(ctx, client, files, o, engine.Tuning{}); err == nil {
-		_ = db.Put([]byte("key"), nil) // it may have crashed
-		_ = db.Close()
-	}
-	return image
 }

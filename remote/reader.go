@@ -1,21 +1,15 @@
 package remote
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/hook"
-	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/memfs"
-	"github.com/stoatdb/stoat/remote/internal/diskcache"
-	"github.com/stoatdb/stoat/remote/internal/objectfs"
 	"github.com/stoatdb/stoat/remote/internal/ship"
 	"github.com/stoatdb/stoat/remote/internal/tail"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -53,9 +47,6 @@ const (
 	defaultPoll     = time.Second
 	defaultPollMax  = 10 * time.Second
 	defaultPatience = 10 * time.Second
-
-	defaultCache       = 1 << 30
-	defaultMemoryCache = 32 << 20
 )
 
 // withDefaults returns o with every zero field set.
@@ -78,11 +69,12 @@ func (o *ReaderOptions) withDefaults() (set ReaderOptions) {
 // the writer. It is safe for concurrent use.
 type Reader struct {
 	*stoat.DB
-	tail    *tail.Tail
-	store   *meter
-	files   *objectfs.Folder // nil until the database in the store is known
-	ended   chan struct{}
-	closing sync.Once
+	tail  *tail.Tail
+	store *meter
+	far   *far // nil until the database in the store is known
+
+	changing sync.Mutex // held to close it, or to take over
+	closed   bool
 }
 
 // OpenReader opens the database in a store for reading, and follows what is shipped to it. The
@@ -109,7 +101,7 @@ func OpenReader(
 func openReader(
 	ctx context.Context, store objstore.Store, dir string, o ReaderOptions, settings hook.Settings,
 ) (*Reader, error) {
-	r := &Reader{store: &meter{Store: store}, ended: make(chan struct{})}
+	r := &Reader{store: &meter{Store: store}}
 	source, err := ship.NewSource(ctx, r.store)
 	if err != nil {
 		return nil, err
@@ -117,7 +109,11 @@ func openReader(
 	r.tail, err = tail.Open(ctx, source.Log(), tail.Config{
 		Poll: o.Poll, PollMax: o.PollMax,
 		Replica: func(database, origin [16]byte) (*engine.Replica, error) {
-			err := r.openFiles(dir, [32]byte(append(database[:], origin[:]...)), o, settings.FS)
+			r.far, err = openFar(farConfig{
+				store: r.store, patience: o.Patience, files: settings.FS, dir: dir, limit: o.CacheBytes,
+				owner: [32]byte(append(database[:], origin[:]...)), logger: o.Database.Logger,
+				missing: func() { r.tail.Missing() }, // once it is open
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -127,35 +123,13 @@ func openReader(
 	if errors.Is(err, objstore.ErrNotExist) {
 		err = ErrNone
 	}
-	if err != nil && r.files != nil {
-		err = errors.Join(err, r.files.Stop())
+	if err != nil && r.far != nil {
+		err = errors.Join(err, r.far.stop())
 	}
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
-}
-
-// openFiles makes the files in the store readable, with a cache in a folder or in memory.
-func (r *Reader) openFiles(dir string, owner [32]byte, o ReaderOptions, files vfs.FS) error {
-	limit := cmp.Or(o.CacheBytes, defaultCache)
-	switch {
-	case dir == "":
-		dir, files, limit = "cache", memfs.New(), cmp.Or(o.CacheBytes, defaultMemoryCache)
-	case files == nil:
-		files = vfs.OS()
-	}
-	logger := cmp.Or(o.Database.Logger, slog.New(slog.DiscardHandler))
-	cache, err := diskcache.Open(diskcache.Config{
-		Files: files, Dir: dir, Limit: limit, Owner: owner,
-		Warn: func(err error) { logger.Warn("the cache of a reader fails", "err", err) },
-	})
-	if err != nil {
-		return err
-	}
-	patient := &tail.Patient{Store: r.store, Patience: o.Patience, Ended: r.ended}
-	r.files = objectfs.New(patient, cache, func() { r.tail.Missing() }) // once it is open
-	return nil
 }
 
 // openReplica opens the database, without anything in it.
@@ -164,7 +138,7 @@ func (r *Reader) openReplica(
 ) (replica *engine.Replica, err error) {
 	settings.Replica = func(options engine.Options) *engine.Replica {
 		options.Tuning = settings.Tuning
-		replica = engine.OpenReplica(r.files, "", database, options)
+		replica = engine.OpenReplica(r.far, "", database, options)
 		return replica
 	}
 	defer hook.Attach(&opts, settings)()
@@ -187,12 +161,14 @@ func (r *Reader) WaitFor(ctx context.Context, p stoat.Position) error {
 
 // Close stops following and closes the database. Open transactions go on.
 func (r *Reader) Close() (err error) {
-	r.closing.Do(func() {
-		close(r.ended)
-		r.tail.Close()
-		err = errors.Join(r.DB.Close(), r.files.Stop())
-	})
-	return err
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	r.tail.Close()
+	return errors.Join(r.DB.Close(), r.far.stop())
 }
 
 // ReaderStatus says how far a reader is, and what that took.

@@ -19,15 +19,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/hook"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/ship"
+	"github.com/stoatdb/stoat/remote/internal/sparse"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
@@ -103,6 +106,14 @@ type Options struct {
 	// one. Readers that fall behind by more have to begin anew. Default: 0, which means 7 days.
 	Retention time.Duration
 
+	// CacheBytes is how much the cache of files that are only in the store takes at most; see
+	// [Reader.TakeOver]. Default: 0, which means 1 GiB.
+	CacheBytes int64
+
+	// Patience is how long a read tries to get what it needs from a store that does not answer, if
+	// that is in no file here. Default: 0, which means 10 seconds.
+	Patience time.Duration
+
 	// Writer is a name for people of who writes, such as that of the machine, of up to 255 bytes.
 	// Default: "".
 	Writer string
@@ -128,6 +139,7 @@ func (o *Options) withDefaults() (set Options) {
 	set.CloseTimeout = orDefault(set.CloseTimeout, defaultWait)
 	set.Retention = orDefault(set.Retention, defaultRetention)
 	set.Uploads = orDefault(set.Uploads, defaultUploads)
+	set.Patience = orDefault(set.Patience, defaultPatience)
 	if set.Database == nil {
 		set.Database = new(stoat.Options)
 	}
@@ -158,8 +170,19 @@ type DB struct {
 	*stoat.DB
 	shipper *ship.Shipper
 	store   *meter
+	far     *lazyFar
 	wait    time.Duration
 	closing sync.Once
+}
+
+// newDB returns a database that is not open. Its source is for ctx, until it is.
+func newDB(ctx context.Context, store objstore.Store, o *Options) (*DB, error) {
+	db := &DB{store: &meter{Store: store}, wait: o.CloseTimeout}
+	source, err := ship.NewSource(ctx, db.store)
+	if err == nil {
+		db.shipper = ship.New(source, o.shipping())
+	}
+	return db, err
 }
 
 // Open opens the database in a store, creating it if there is none, with a folder that may be
@@ -189,12 +212,20 @@ func open(
 	if files == nil {
 		files = vfs.OS()
 	}
-	db := &DB{store: &meter{Store: store}, wait: o.CloseTimeout}
-	source, err := ship.NewSource(ctx, db.store)
+	db, err := newDB(ctx, store, &o)
 	if err != nil {
 		return nil, err
 	}
-	db.shipper = ship.New(source, o.shipping())
+	db.far = &lazyFar{open: func() (*far, error) {
+		owner, err := db.shipper.Owner(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		return openFar(farConfig{
+			store: db.store, patience: o.Patience, files: files, dir: filepath.Join(dir, folder.CacheName),
+			limit: o.CacheBytes, owner: owner, logger: o.Database.Logger, missing: func() {},
+		})
+	}}
 	unfinished, err := engine.IsUnfinished(files, dir)
 	if err != nil {
 		return nil, err
@@ -211,7 +242,7 @@ func open(
 		err = db.awaitShipped(ctx)
 	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, db.far.stop())
 	}
 	return db, nil
 }
@@ -236,6 +267,7 @@ func (db *DB) openFolder(dir string, opts *stoat.Options, settings hook.Settings
 	var failed error
 	settings.Shipper = db.shipper
 	settings.Opened = func(e *engine.Engine) { failed = db.shipper.Start(e) }
+	settings.Over = func(files vfs.FS) vfs.FS { return sparse.Over(files, db.far) }
 	defer hook.Attach(&own, settings)()
 	opened, err := stoat.Open(dir, &own)
 	if err == nil && failed != nil {
@@ -278,7 +310,7 @@ func (db *DB) close() error {
 	if err != nil {
 		cancel() // what is in doubt here must not be shipped
 	}
-	return errors.Join(err, db.shipper.Stop(ctx))
+	return errors.Join(err, db.shipper.Stop(ctx), db.far.stop())
 }
 
 // RestoreOptions configures what [Restore] restores. The zero value and a nil *RestoreOptions mean

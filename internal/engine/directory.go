@@ -120,15 +120,16 @@ func surplus(version *manifest.Version, found folder.Listing) bool {
 	return false
 }
 
-// wantFiles returns an error if a table or a value file of the manifest is missing.
+// wantFiles returns an error if a table or a value file of the manifest is missing, and not kept
+// elsewhere.
 func (d directory) wantFiles(version *manifest.Version, found folder.Listing) error {
 	for t := range version.Tables() {
-		if !found.Has(folder.Table, t.Number) {
+		if !found.Has(folder.Table, t.Number) && !vfs.Elsewhere(d.folder, d.tablePath(t)) {
 			return missing(d.tablePath(t))
 		}
 	}
 	for _, f := range version.ValueFiles {
-		if !found.Has(f.Kind(), f.Number) {
+		if !found.Has(f.Kind(), f.Number) && !vfs.Elsewhere(d.folder, d.valuePath(f)) {
 			return missing(d.valuePath(f))
 		}
 	}

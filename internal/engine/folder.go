@@ -125,7 +125,7 @@ func (e *Engine) closeFolder() error {
 		return e.folder.Close()
 	}
 	// Once the lock is released, another process may remove the files.
-	if err := openAll(e.state.Load().Levels); err != nil {
+	if err := e.openAll(e.state.Load().Levels); err != nil {
 		if !e.options.ReadOnly { // else Open has told
 			e.options.Logger.Warn("open files for readers", "dir", e.dir, "err", err)
 		}
@@ -134,18 +134,25 @@ func (e *Engine) closeFolder() error {
 	return e.folder.Close()
 }
 
-// openAll opens every file of the levels, so that all stay readable after they are removed. It
-// continues after an error.
-func openAll(levels *superversion.Levels) error {
+// openAll opens every file of the levels that is in the folder, so that all stay readable after
+// they are removed. It continues after an error.
+func (d directory) openAll(levels *superversion.Levels) error {
 	var errs []error
-	eachOpened(levels, func(err error) { errs = append(errs, err) })
+	d.eachOpened(levels, func(err error) { errs = append(errs, err) })
 	return errors.Join(errs...)
 }
 
-// eachOpened opens every file of the levels and calls fn with the outcome of each.
-func eachOpened(levels *superversion.Levels, fn func(error)) {
-	levels.Each(func(h superversion.Handle) { fn(h.Table.Open()) })
+// eachOpened opens every file of the levels that is in the folder, and calls fn with the outcome of
+// each.
+func (d directory) eachOpened(levels *superversion.Levels, fn func(error)) {
+	levels.Each(func(h superversion.Handle) {
+		if !vfs.Elsewhere(d.folder, d.tablePath(h.Meta)) {
+			fn(h.Table.Open())
+		}
+	})
 	for _, f := range levels.Version.ValueFiles {
-		fn(levels.Values(f.Number).Open())
+		if !vfs.Elsewhere(d.folder, d.valuePath(f)) {
+			fn(levels.Values(f.Number).Open())
+		}
 	}
 }

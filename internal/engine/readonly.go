@@ -86,7 +86,7 @@ func (d directory) readOnce(o Options) (s recovered, damage, err error) {
 	if s.copied = r.copied; s.copied != nil && surplus(r.state.Version, r.found) {
 		return s, nil, fmt.Errorf("the copy of the manifest may lack its end: %w", s.copied)
 	}
-	damage, err = openUsable(s.levels)
+	damage, err = d.openUsable(s.levels)
 	if err == nil && damage != nil {
 		err = d.confirmDamage(r, damage)
 	}
@@ -172,9 +172,9 @@ func (d directory) readEnd(
 
 // openUsable opens every file of the levels, as openAll does, and returns apart what is wrong with
 // those that are damaged or missing.
-func openUsable(levels *superversion.Levels) (damage, err error) {
+func (d directory) openUsable(levels *superversion.Levels) (damage, err error) {
 	var errs, others []error
-	eachOpened(levels, func(err error) {
+	d.eachOpened(levels, func(err error) {
 		switch {
 		case err == nil:
 		case errors.Is(err, corrupt.Err) || errors.Is(err, vfs.ErrFault):

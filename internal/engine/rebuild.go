@@ -40,8 +40,7 @@ func Rebuild(ctx context.Context, target vfs.FS, dir string, p Parts) (err error
 		return err
 	}
 	to.Reserve(p.First)
-	state := &manifest.State{Database: p.Database, Version: p.Version}
-	e := newReceived(to, dir, state)
+	e := newReceived(to, dir, p.Database, p.Version)
 	last, err := e.applyAll(ctx, to, p.Commits)
 	if err != nil {
 		return err
@@ -53,10 +52,12 @@ func Rebuild(ctx context.Context, target vfs.FS, dir string, p Parts) (err error
 
 // newReceived returns an engine for reading a folder whose files were received, and for adding to
 // them.
-func newReceived(from *backup.Folder, dir string, state *manifest.State) *Engine {
+func newReceived(
+	from *backup.Folder, dir string, database [16]byte, version *manifest.Version,
+) *Engine {
 	o := Options{ReadOnly: true, MemoryLimit: backupMemory}.withDefaults()
-	s := recovered{store: newStore(directory{from.Files(), dir}, state.Database, o)}
-	s.levels = s.levelsOf(state.Version)
+	s := recovered{store: newStore(directory{from.Files(), dir}, database, o)}
+	s.levels = s.levelsOf(version)
 	return newEngine(o, s)
 }
 

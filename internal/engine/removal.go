@@ -9,6 +9,7 @@ import (
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // discardInstalling removes the files of an edit that was not installed, except tables that it was
@@ -60,8 +61,12 @@ func (e *Engine) removeUnneededInstalling(old *superversion.Levels, version *man
 	}
 }
 
-// unlinkInstalling opens a file that readers may still need, then removes it.
+// unlinkInstalling opens a file that readers may still need, then removes it. One that is only
+// elsewhere stays there for them.
 func (e *Engine) unlinkInstalling(name string, open func() error) {
+	if vfs.Elsewhere(e.folder, filepath.Join(e.dir, name)) {
+		return
+	}
 	if err := open(); err != nil {
 		e.options.Logger.Warn("open obsolete file", "dir", e.dir, "file", name, "err", err)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 
@@ -13,9 +14,8 @@ import (
 // the files from [Engine.Hold]. Its methods may be called by several goroutines.
 type Shipper interface {
 	// Claim is called once while the database is opened, with its lock held and before anything in
-	// the folder changes. The database is not opened if it returns an error. Otherwise files get
-	// numbers from first on, so that no two claimants ever use one number.
-	Claim(f Found) (first uint64, err error)
+	// the folder changes. The database is not opened if it returns an error.
+	Claim(f Found) (Claimed, error)
 	// Admit is called before each transaction, with no lock held, and returns when it may begin. It
 	// may wait, until ctx ends. The transaction fails with its error.
 	Admit(ctx context.Context) error
@@ -34,16 +34,24 @@ type Found struct {
 	Database [16]byte
 	Branch   uint64 // of its commits
 	Commit   uint64 // the newest one
-	New      bool   // there was no database, and Database and Branch are drawn for a new one
+	Version  *manifest.Version
+	New      bool // there was no database, and Database and Branch are drawn for a new one
+}
+
+// Claimed is what a claim says about what comes next.
+type Claimed struct {
+	First  uint64 // files get numbers from this on, so that no two claimants ever use one number
+	Branch uint64 // of the commits, if the claim was made before the folder; 0: as in [Found]
 }
 
 // claim lets the shipper have its say in what is to be opened.
 func (s *recovered) claim(shipper Shipper) error {
-	first, err := shipper.Claim(Found{
+	claimed, err := shipper.Claim(Found{
 		Folder: s.folder, Dir: s.dir, Database: s.database, Branch: s.branch, Commit: s.lastCommit,
-		New: s.standing == blank,
+		Version: s.levels.Version, New: s.standing == blank,
 	})
-	s.nextNumber = max(s.nextNumber, first)
+	s.nextNumber = max(s.nextNumber, claimed.First)
+	s.branch = cmp.Or(claimed.Branch, s.branch)
 	return err
 }
 

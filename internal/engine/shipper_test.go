@@ -18,15 +18,16 @@ import (
 type porter struct {
 	found     []Found
 	first     uint64
+	branch    uint64
 	err       error         // of Claim
 	admit     chan struct{} // if not nil, a transaction waits for an item
 	installed atomic.Int64
 	withholds bool
 }
 
-func (p *porter) Claim(f Found) (uint64, error) {
+func (p *porter) Claim(f Found) (Claimed, error) {
 	p.found = append(p.found, f)
-	return p.first, p.err
+	return Claimed{First: p.first, Branch: p.branch}, p.err
 }
 
 func (p *porter) Admit(ctx context.Context) error {
@@ -95,7 +96,7 @@ type claimFunc struct {
 	fn func()
 }
 
-func (c claimFunc) Claim(f Found) (uint64, error) {
+func (c claimFunc) Claim(f Found) (Claimed, error) {
 	c.fn()
 	return c.porter.Claim(f)
 }

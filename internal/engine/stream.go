@@ -124,5 +124,6 @@ func Restore(ctx context.Context, r io.Reader, target vfs.FS, dir string) (err e
 	if err != nil {
 		return err
 	}
-	return newReceived(folder, dir, state).commitReceived(ctx, folder, state.Version)
+	e := newReceived(folder, dir, state.Database, state.Version)
+	return e.commitReceived(ctx, folder, state.Version)
 }

@@ -10,6 +10,7 @@
 //	000015.values         a value file
 //	UNFINISHED-BACKUP     says that the first backup into the folder is not complete
 //	CLAIM-000016          says which claim the writer of a database in object storage made with it
+//	CACHE                 a folder with what was read of files that are only in object storage
 //
 // Numbers are decimal, with leading zeros to at least six digits. One counter numbers all files,
 // and no two names have the same kind and number. The package does not look into files, and does
@@ -32,6 +33,8 @@ const (
 	// ClaimPrefix is how the names of files with claims begin. Their numbers have no part in the
 	// counter.
 	ClaimPrefix = "CLAIM-"
+	// CacheName is the name of a folder that nobody needs, and that is not looked into.
+	CacheName = "CACHE"
 )
 
 // Kind is what a numbered file is.

@@ -36,7 +36,7 @@ func Classify(names []string) (l Listing) {
 			l.Highest = max(l.Highest, number)
 		case name == UnfinishedName:
 			l.Unfinished = true
-		case name != LockName && !strings.HasPrefix(name, ClaimPrefix):
+		case name != LockName && name != CacheName && !strings.HasPrefix(name, ClaimPrefix):
 			l.Other = name
 		}
 	}

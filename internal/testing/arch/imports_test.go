@@ -103,10 +103,12 @@ const policy = `
 	                       remote/internal/history, remote/internal/diskcache
 	remote/internal/tail:  internal/corrupt, internal/engine, remote/objstore,
 	                       remote/internal/object, remote/internal/history
-	remote:                ., internal/vfs, internal/vfs/memfs, internal/engine, internal/hook,
+	remote/internal/sparse: internal/vfs, internal/folder
+	remote:                ., internal/vfs, internal/vfs/memfs, internal/folder, internal/engine,
+	                       internal/hook,
 	                       remote/objstore, remote/internal/history, remote/internal/ship,
 	                       remote/internal/diskcache, remote/internal/objectfs,
-	                       remote/internal/tail
+	                       remote/internal/sparse, remote/internal/tail
 	remote/memstore:       remote/objstore
 	remote/folderstore:    remote/objstore, internal/vfs
 	remote/remotetest:     remote/objstore

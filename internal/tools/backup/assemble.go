@@ -8,16 +8,9 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// Fetch writes the first size bytes of a file that comes from elsewhere into a new one.
-type Fetch func(
-	ctx context.Context, kind folder.Kind, number uint64, size int64, to vfs.File,
-) error
-
-// Assemble fetches the files of a version into a folder of [BeginEmpty], durable except for their
-// names. The caller must verify the files' contents and commit a version of the same database.
-func (f *Folder) Assemble(
-	ctx context.Context, database [16]byte, version *manifest.Version, fetch Fetch,
-) error {
+// Adopt begins to make a folder of [BeginEmpty] a copy of a version, none of whose files is in it
+// afterwards.
+func (f *Folder) Adopt(database [16]byte, version *manifest.Version) error {
 	f.begun = true
 	if err := f.markUnfinished(); err != nil {
 		return err
@@ -28,6 +21,24 @@ func (f *Folder) Assemble(
 		if err := f.discard(i.kind, i.number); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// Fetch writes the first size bytes of a file that comes from elsewhere into a new one.
+type Fetch func(
+	ctx context.Context, kind folder.Kind, number uint64, size int64, to vfs.File,
+) error
+
+// Assemble fetches the files of a version into a folder of [BeginEmpty], durable except for their
+// names. The caller must verify the files' contents and commit a version of the same database.
+func (f *Folder) Assemble(
+	ctx context.Context, database [16]byte, version *manifest.Version, fetch Fetch,
+) error {
+	if err := f.Adopt(database, version); err != nil {
+		return err
+	}
+	for _, i := range itemsOf(version) {
 		err := f.create(i.name(), func(file vfs.File) error {
 			return fetch(ctx, i.kind, i.number, i.size, file)
 		})

@@ -3,7 +3,6 @@ package history
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/stoatdb/stoat/remote/internal/object"
@@ -81,10 +80,15 @@ func (a *ahead) fetchOne(ctx context.Context, name string) error {
 }
 
 // missing returns the names of objects that were not fetched.
-func (a *ahead) missing(names []string) []string {
+func (a *ahead) missing(names []string) (missing []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.DeleteFunc(names, func(name string) bool { return a.objects[name] != nil })
+	for _, name := range names {
+		if a.objects[name] == nil {
+			missing = append(missing, name)
+		}
+	}
+	return missing
 }
 
 // forget drops what was fetched and not asked for.

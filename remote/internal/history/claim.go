@@ -63,13 +63,28 @@ type readIDs struct {
 	ids  map[uint64]object.ID
 }
 
+// newReadIDs returns what a process has read that begins with a state.
+func newReadIDs(s *object.State) readIDs {
+	return readIDs{s.Number, map[uint64]object.ID{s.Number: s.ID}}
+}
+
+// forget drops the ids of objects before a state that was stored. Nobody asks for them any more,
+// since a newest state is only replaced by newer ones.
+func (r *readIDs) forget(before uint64) {
+	for n := range r.ids {
+		if n < before {
+			delete(r.ids, n)
+		}
+	}
+}
+
 // readAll returns the state at the end of the log.
 func (l *Log) readAll(ctx context.Context) (*object.State, readIDs, error) {
 	s, err := l.Newest(ctx)
 	if err != nil {
 		return nil, readIDs{}, err
 	}
-	read := readIDs{s.Number, map[uint64]object.ID{s.Number: s.ID}}
+	read := newReadIDs(s)
 	for {
 		next, _, err := l.advance(ctx, s)
 		if errors.Is(err, objstore.ErrNotExist) {
@@ -118,13 +133,15 @@ func (l *Log) header(s *object.State, epoch uint64) object.Header {
 // objects that were read before it.
 func (l *Log) lookBack(ctx context.Context, s *object.State, ids readIDs) (bool, error) {
 	newest, err := l.Newest(ctx)
-	if err != nil {
-		return false, err
-	}
+	return err == nil && ids.confirm(s, newest), err
+}
+
+// confirm reports whether the newest state lets the claim at the end of s count.
+func (r *readIDs) confirm(s, newest *object.State) bool {
 	if newest.Number >= s.Number {
-		return hasClaim(newest, s.Number, s.ID), nil
+		return hasClaim(newest, s.Number, s.ID)
 	}
-	return ids.ids[newest.Number] == newest.ID, nil
+	return r.ids[newest.Number] == newest.ID
 }
 
 // hasClaim reports whether a state knows a claim.

@@ -16,6 +16,9 @@ type Follower struct {
 	ahead *ahead
 	state *object.State
 
+	read   readIDs       // what this follower has read, as far as a claim may need it
+	newest *object.State // of those that are stored, as far as this follower has looked
+
 	origin object.ID // of the first log object; zero unless it was opened by Open
 }
 
@@ -24,7 +27,9 @@ func newFollower(l Log, s *object.State) *Follower {
 	fetched := &ahead{Store: l.Store, pause: l.Pause, objects: map[string][]byte{}}
 	fetched.most = cmp.Or(l.Parallel, parallelMost)
 	l.Store = fetched
-	return &Follower{log: &l, ahead: fetched, state: s}
+	f := &Follower{log: &l, ahead: fetched}
+	f.jumpTo(s)
+	return f
 }
 
 // Follow returns a follower that begins at the newest state.
@@ -37,21 +42,17 @@ func (l *Log) Follow(ctx context.Context) (*Follower, error) {
 }
 
 // Open returns a follower of the database in the store, whichever that is, and the number of the
-// last object in its log. It is ready to read up to there without another request: so a log is read
-// in four round trips, whatever its length. If there is no database, the error matches
-// objstore.ErrNotExist.
+// last object in its log. It is ready to read up to there without another request, except one for
+// each claim: so a log is read in three round trips, whatever its length. If there is no database,
+// the error matches objstore.ErrNotExist.
 func (l *Log) Open(ctx context.Context) (f *Follower, end uint64, err error) {
 	whichever := *l
 	whichever.anyDatabase = true
-	s, err := whichever.newestFrom(ctx, 1)
+	s, names, err := whichever.newestAndAfter(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	from := cmp.Or(s, Start([16]byte{}))
-	names, err := l.listAfter(ctx, from.Number)
-	if err != nil {
-		return nil, 0, err
-	}
 	f = newFollower(whichever, from)
 	if err := f.ahead.fetch(ctx, append(pendingNames(from), names...)); err != nil {
 		return nil, 0, err
@@ -69,6 +70,33 @@ func (l *Log) Open(ctx context.Context) (f *Follower, end uint64, err error) {
 		end, _ = logNumber(names[len(names)-1])
 	}
 	return f, end, nil
+}
+
+// newestAndAfter returns the newest state, or nil if there is none, and the names of the log
+// objects after it.
+func (l *Log) newestAndAfter(ctx context.Context) (s *object.State, names []string, err error) {
+	for {
+		n, err := l.newestNumber(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		err = l.together(
+			func() (err error) {
+				if n > 0 {
+					s, err = l.stateAt(ctx, n)
+				}
+				return err
+			},
+			func() (err error) {
+				names, err = l.listAfter(ctx, n)
+				return err
+			},
+		)
+		if errors.Is(err, objstore.ErrNotExist) {
+			continue // a newer one exists, and this one was deleted
+		}
+		return s, names, err
+	}
 }
 
 // start returns the state before the first log object, which was fetched if there is one.
@@ -111,7 +139,7 @@ func (f *Follower) Next(ctx context.Context) (o *object.Log, moved bool, err err
 		return nil, false, err
 	}
 	if next.ID == f.state.ID {
-		f.state = next
+		f.moveTo(next)
 		return nil, true, nil // void
 	}
 	if o.Claim != nil {
@@ -120,7 +148,7 @@ func (f *Follower) Next(ctx context.Context) (o *object.Log, moved bool, err err
 			return nil, err == nil, err
 		}
 	}
-	f.state = next
+	f.moveTo(next)
 	return o, true, nil
 }
 
@@ -138,16 +166,32 @@ func (f *Follower) lookBack(ctx context.Context, o *object.Log) (bool, error) {
 // Jump goes on from the newest state, if that is ahead. A follower that has found nothing for a
 // while must call it: the next object may have been deleted.
 func (f *Follower) Jump(ctx context.Context) (moved bool, err error) {
-	newest, err := f.log.newestFrom(ctx, f.state.Number+1)
-	if err != nil || newest == nil {
+	newest, err := f.log.newestNumber(ctx)
+	if err != nil {
 		return false, err
 	}
-	f.jumpTo(newest)
+	if newest <= f.state.Number {
+		f.read.forget(newest)
+		return false, nil
+	}
+	s, err := f.log.newestFrom(ctx, newest)
+	if err != nil || s == nil {
+		return false, err
+	}
+	f.jumpTo(s)
 	return true, nil
 }
 
+// moveTo goes on to the state after the next object.
+func (f *Follower) moveTo(next *object.State) {
+	f.state = next
+	f.read.ids[next.Number] = next.ID
+}
+
+// jumpTo goes on from a state that was read.
 func (f *Follower) jumpTo(newest *object.State) {
-	f.state = newest
+	f.state, f.newest = newest, newest
+	f.read = newReadIDs(newest)
 	f.ahead.forget()
 }
 

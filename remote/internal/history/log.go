@@ -46,32 +46,34 @@ func (l *Log) Newest(ctx context.Context) (*object.State, error) {
 // newestFrom returns the newest state if it is of log object n or a later one, and otherwise nil.
 func (l *Log) newestFrom(ctx context.Context, n uint64) (*object.State, error) {
 	for {
-		listed, err := l.Store.List(ctx, statePrefix, "", 1)
-		if err != nil || len(listed) == 0 {
+		number, err := l.newestNumber(ctx)
+		if err != nil || number < n {
 			return nil, err
 		}
-		name := listed[0].Name
-		switch number, ok := stateNumber(name); {
-		case !ok:
-			return nil, corrupt.New(name, 0, "this is not the name of a state")
-		case number < n:
-			return nil, nil
-		case listed[0].Size > object.StateBytesMax:
-			return nil, corrupt.New(name, 0, "the state has %d bytes", listed[0].Size)
-		}
-		p, err := l.Store.Get(ctx, name, 0, object.StateBytesMax)
+		s, err := l.stateAt(ctx, number)
 		if errors.Is(err, objstore.ErrNotExist) {
 			continue // a newer one exists, and this one was deleted
 		}
-		if err != nil {
-			return nil, err
-		}
-		s, err := l.Codec.DecodeState(name, p)
-		if err != nil {
-			return nil, err
-		}
-		return s, l.expect(name, &s.Header, stateName(s.Number))
+		return s, err
 	}
+}
+
+// newestNumber returns the number of the log object that the newest state is of; 0 if there is no
+// state.
+func (l *Log) newestNumber(ctx context.Context) (uint64, error) {
+	listed, err := l.Store.List(ctx, statePrefix, "", 1)
+	if err != nil || len(listed) == 0 {
+		return 0, err
+	}
+	name := listed[0].Name
+	number, ok := stateNumber(name)
+	switch {
+	case !ok:
+		return 0, corrupt.New(name, 0, "this is not the name of a state")
+	case listed[0].Size > object.StateBytesMax:
+		return 0, corrupt.New(name, 0, "the state has %d bytes", listed[0].Size)
+	}
+	return number, nil
 }
 
 // get returns log object n. The error matches objstore.ErrNotExist if there is none.
@@ -182,19 +184,23 @@ func (l *Log) Save(ctx context.Context, s *object.State) (saved bool, err error)
 func Identify(
 	ctx context.Context, store objstore.Store, codec *object.Codec,
 ) (database [16]byte, ok bool, err error) {
-	l := &Log{Store: store, Codec: codec}
-	p, err := store.Get(ctx, logName(1), 0, object.LogBytesMax+1)
+	first, err := (&Log{Store: store, Codec: codec}).Beginning(ctx)
 	if errors.Is(err, objstore.ErrNotExist) {
 		return database, false, nothing(ctx, store)
 	}
 	if err != nil {
 		return database, false, err
 	}
-	first, err := l.Codec.DecodeLog(logName(1), p)
-	if err != nil {
-		return database, false, err
-	}
 	return first.Database, true, nil
+}
+
+// Beginning returns the first log object, of whichever database.
+func (l *Log) Beginning(ctx context.Context) (*object.Log, error) {
+	p, err := l.Store.Get(ctx, logName(1), 0, object.LogBytesMax+1)
+	if err != nil {
+		return nil, err
+	}
+	return l.Codec.DecodeLog(logName(1), p)
 }
 
 // nothing returns an error if a store without the first log object, which is never deleted, has any

@@ -20,9 +20,14 @@ func expected(err error) bool {
 
 // write is the script of a writer: it claims the role, and uses it until it fails or is fenced.
 func (s *sim) write(ctx context.Context, log *Log) error {
-	w, err := log.Claim(ctx, object.Claim{
+	claim := object.Claim{
 		Writer: "w", Branch: 1 + s.rng.Uint64N(1000), Window: 1 + s.rng.Uint64N(3),
-	})
+	}
+	as := log.Claim
+	if s.rng.IntN(2) == 0 {
+		as = log.claimFollowing
+	}
+	w, err := as(ctx, claim)
 	if err != nil {
 		if expected(err) {
 			return nil
@@ -52,6 +57,35 @@ func (s *sim) write(ctx context.Context, log *Log) error {
 		}
 	}
 	return nil
+}
+
+// claimFollowing takes the role of the writer as a reader does that becomes the writer: after it
+// has followed the log.
+func (l *Log) claimFollowing(ctx context.Context, claim object.Claim) (*Writer, error) {
+	f, _, err := l.Open(ctx)
+	if errors.Is(err, objstore.ErrNotExist) {
+		return l.Claim(ctx, claim)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for {
+		end, _, err := f.Fetch(ctx)
+		for err == nil && f.State().Number < end {
+			var moved bool
+			if _, moved, err = f.Next(ctx); err == nil && !moved {
+				_, err = f.Jump(ctx) // the object was deleted since
+				break
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		w, err := f.Claim(ctx, l, claim)
+		if !errors.Is(err, ErrBehind) {
+			return w, err
+		}
+	}
 }
 
 // writerStep does one thing that a writer does.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -23,32 +24,50 @@ const epochShift = 36
 
 // Claim implements [engine.Shipper]: it takes the role of the writer, if the folder continues what
 // is in the store.
-func (s *Shipper) Claim(found engine.Found) (first uint64, err error) {
+func (s *Shipper) Claim(found engine.Found) (claimed engine.Claimed, err error) {
+	if s.settled {
+		return s.claimSettled(found)
+	}
 	database, exists, err := history.Identify(s.context, s.log.Store, s.log.Codec)
 	switch {
 	case err != nil:
-		return 0, err
+		return claimed, err
 	case exists && found.New:
-		return 0, ErrRestore
+		return claimed, ErrRestore
 	case exists && database != found.Database:
-		return 0, fmt.Errorf("the folder %s holds database %x, and the store %x: %w", found.Dir,
+		return claimed, fmt.Errorf("the folder %s holds database %x, and the store %x: %w", found.Dir,
 			found.Database, database, ErrApart)
 	}
 	s.log.Database = found.Database
 	last, err := readClaim(found.Folder, found.Dir, found.Database)
 	if err != nil {
-		return 0, err
+		return claimed, err
 	}
 	if s.collector.local, err = localFiles(found); err != nil {
-		return 0, err
+		return claimed, err
 	}
 	err = s.take(found.Branch, func(state *object.State) error {
-		return continues(state, last, found)
+		if err := continues(state, last, found); err != nil {
+			return err
+		}
+		return hasRest(state, found, s.collector.local)
 	})
 	if err != nil {
-		return 0, err
+		return claimed, err
 	}
-	return s.epoch << epochShift, writeClaim(found.Folder, found.Dir, s.writer.State())
+	claimed.First = s.epoch << epochShift
+	return claimed, writeClaim(found.Folder, found.Dir, s.writer.State())
+}
+
+// hasRest returns an error unless the store has what a folder lacks.
+func hasRest(state *object.State, found engine.Found, local map[string]bool) error {
+	for _, u := range uploads(found.Version, state.Version) {
+		if name := history.DataName(u.kind, u.number); !local[name] {
+			return corrupt.New(filepath.Join(found.Dir, u.kind.Name(u.number)), 0,
+				"the file is neither here nor in the store; open an empty folder")
+		}
+	}
+	return nil
 }
 
 // localFiles returns the names that the files of a folder have in a store.
@@ -201,15 +220,7 @@ func (s *Shipper) Restore(ctx context.Context, files vfs.FS, dir string) error {
 	if err := s.take(branch, func(*object.State) error { return nil }); err != nil {
 		return err
 	}
-	if err := files.MkdirAll(dir); err != nil {
-		return err
-	}
-	opened, err := files.OpenFolder(dir)
-	if err != nil {
-		return err
-	}
-	err = writeClaim(opened, dir, s.writer.State())
-	if err = errors.Join(err, opened.Close()); err != nil {
+	if err := recordClaim(files, dir, s.writer.State()); err != nil {
 		return err
 	}
 	return s.rebuild(ctx, s.writer.State(), s.epoch<<epochShift, files, dir)

@@ -60,6 +60,8 @@ type Shipper struct {
 	config Config
 	epoch  uint64
 
+	settled bool // the claim was made before the folder
+
 	engine   *engine.Engine
 	follower *commit.Follower
 	stop     context.CancelFunc

@@ -87,15 +87,30 @@ func Open(ctx context.Context, log *history.Log, c Config) (*Tail, error) {
 	if err != nil {
 		return nil, errors.Join(err, t.replica.Close())
 	}
-	ctx, t.stop = context.WithCancel(context.Background())
-	t.running.Go(func() { t.loop(ctx) })
+	t.resume()
 	return t, nil
+}
+
+// resume follows the log in the background, until pause.
+func (t *Tail) resume() {
+	ctx, stop := context.WithCancel(context.Background())
+	t.stop = stop
+	t.running.Go(func() { t.loop(ctx) })
+}
+
+// pause ends that for now.
+func (t *Tail) pause() {
+	t.stop()
+	t.running.Wait()
 }
 
 // Close ends following. It does not close the replica.
 func (t *Tail) Close() {
-	t.stop()
-	t.running.Wait()
+	t.pause()
+	t.close()
+}
+
+func (t *Tail) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.ended {

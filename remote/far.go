@@ -1,0 +1,126 @@
+package remote
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote/internal/diskcache"
+	"github.com/stoatdb/stoat/remote/internal/objectfs"
+	"github.com/stoatdb/stoat/remote/internal/sparse"
+	"github.com/stoatdb/stoat/remote/internal/tail"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+const (
+	defaultCache       = 1 << 30
+	defaultMemoryCache = 32 << 20
+)
+
+// farConfig says how files in a store are read.
+type farConfig struct {
+	store    objstore.Store
+	patience time.Duration
+	files    vfs.FS // with the folder of the cache
+	dir      string // that folder; "": the cache is in memory
+	limit    int64  // of the cache; 0: a default
+	owner    [32]byte
+	logger   *slog.Logger // may be nil
+	missing  func()       // is called when an object is missing
+}
+
+// far is the files of a database in a store, read through a cache.
+type far struct {
+	*objectfs.Folder
+	ended chan struct{}
+}
+
+// openFar makes the files in a store readable.
+func openFar(c farConfig) (*far, error) {
+	if c.files == nil {
+		c.files = vfs.OS()
+	}
+	limit := int64(defaultCache)
+	if c.dir == "" {
+		c.dir, c.files, limit = "cache", memfs.New(), defaultMemoryCache
+	}
+	if c.limit > 0 {
+		limit = c.limit
+	}
+	if c.logger == nil {
+		c.logger = slog.New(slog.DiscardHandler)
+	}
+	cache, err := diskcache.Open(diskcache.Config{
+		Files: c.files, Dir: c.dir, Limit: limit, Owner: c.owner,
+		Warn: func(err error) { c.logger.Warn("the cache of files in a store fails", "err", err) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := &far{ended: make(chan struct{})}
+	patient := &tail.Patient{Store: c.store, Patience: c.patience, Ended: f.ended}
+	f.Folder = objectfs.New(patient, cache, c.missing)
+	return f, nil
+}
+
+// stop lets go of the cache. Files stay readable, and requests that fail are not made again. It is
+// to be called once.
+func (f *far) stop() error {
+	close(f.ended)
+	return f.Stop()
+}
+
+// lazyFar is a far that is opened when a file in it is. Safe for concurrent use.
+type lazyFar struct {
+	open func() (*far, error)
+
+	mu  sync.Mutex
+	far *far
+}
+
+var _ sparse.Far = (*lazyFar)(nil)
+
+// Open implements [sparse.Far].
+func (l *lazyFar) Open(name string) (vfs.File, error) {
+	f, err := l.opened()
+	if err != nil {
+		return nil, err
+	}
+	return f.Open(name)
+}
+
+// OpenSized implements [vfs.Sized].
+func (l *lazyFar) OpenSized(name string, size int64) (vfs.File, error) {
+	f, err := l.opened()
+	if err != nil {
+		return nil, err
+	}
+	return f.OpenSized(name, size)
+}
+
+func (l *lazyFar) opened() (*far, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.far == nil {
+		opened, err := l.open()
+		if err != nil {
+			return nil, err
+		}
+		l.far = opened
+	}
+	return l.far, nil
+}
+
+// stop is that of the far, if it was opened. Nothing is opened afterwards.
+func (l *lazyFar) stop() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = func() (*far, error) { return nil, context.Canceled }
+	if l.far == nil {
+		return nil
+	}
+	return l.far.stop()
+}

@@ -1,0 +1,128 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// ErrBehind reports that a follower cannot claim the role of the writer where it is, since the log
+// goes on there.
+var ErrBehind = errors.New("the log goes on")
+
+// jumpFrom is how many log objects are read one by one, and not left out for a newer state.
+const jumpFrom = 256
+
+// Fetch fetches what the log has in addition, however much that is, in two round trips, and returns
+// the number of the last object. The follower then reads up to there without another request,
+// except one for each claim. If it is far behind the newest state, it jumps there first.
+func (f *Follower) Fetch(ctx context.Context) (end uint64, jumped bool, err error) {
+	var names []string
+	var newest uint64
+	list := func() (err error) {
+		names, err = f.log.listAfter(ctx, f.state.Number)
+		return err
+	}
+	err = f.log.together(list, func() (err error) {
+		newest, err = f.log.newestNumber(ctx)
+		return err
+	})
+	if err == nil && newest > f.state.Number+jumpFrom {
+		if jumped, err = f.Jump(ctx); jumped && err == nil {
+			err = list()
+		}
+	}
+	if err == nil {
+		err = f.log.together(
+			func() error { return f.ahead.fetch(ctx, f.ahead.missing(names)) },
+			func() error { return f.look(ctx, newest) },
+		)
+	}
+	if err != nil {
+		return 0, jumped, err
+	}
+	if end = f.state.Number; len(names) > 0 {
+		end, _ = logNumber(names[len(names)-1])
+	}
+	return end, jumped, nil
+}
+
+// look fetches the newest state, so that a claim need not, as long as there is no newer one.
+func (f *Follower) look(ctx context.Context, newest uint64) error {
+	if newest <= f.newest.Number {
+		return nil
+	}
+	s, err := f.log.stateAt(ctx, newest)
+	if errors.Is(err, objstore.ErrNotExist) {
+		return nil // there is a newer one
+	}
+	if err == nil {
+		f.newest = s
+	}
+	return err
+}
+
+// Claim takes the role of the writer in a log at whose end the follower is, as [Log.Claim] does, in
+// two round trips. The log as is the one that the writer uses. If the follower is not at the end,
+// or does not know whether it is, the error is ErrBehind: then it has to read on, and may try
+// again. The follower stays before the claim.
+func (f *Follower) Claim(
+	ctx context.Context, as *Log, claim object.Claim,
+) (*Writer, error) {
+	claim.Base, claim.Window = f.read.base, max(claim.Window, 1)
+	s, err := as.createClaim(ctx, f.state, claim)
+	if errors.Is(err, errTaken) {
+		return nil, ErrBehind
+	}
+	if err != nil {
+		return nil, err
+	}
+	counts, err := f.claimCounts(ctx, as, s)
+	if err != nil {
+		return nil, err
+	}
+	if counts {
+		return &Writer{log: as, state: s}, nil
+	}
+	if moved, err := f.Jump(ctx); err != nil || moved {
+		return nil, errors.Join(ErrBehind, err)
+	}
+	return nil, corrupt.New(logName(s.Number), 0, "the claim does not count, and no state says why")
+}
+
+// claimCounts asks the newest state whether the claim at the end of s counts. If that state is one
+// that was read, it was never replaced, since only a newer one lets a state be deleted. So it need
+// not be read again.
+func (f *Follower) claimCounts(ctx context.Context, as *Log, s *object.State) (bool, error) {
+	number, err := as.newestNumber(ctx)
+	if err != nil {
+		return false, err
+	}
+	newest := f.newest
+	if number != newest.Number {
+		newest, err = as.stateAt(ctx, number)
+	}
+	if errors.Is(err, objstore.ErrNotExist) {
+		return as.lookBack(ctx, s, f.read) // there is a newer one
+	}
+	return err == nil && f.read.confirm(s, newest), err
+}
+
+// together calls functions that make requests, at the same time unless only one is to be made.
+func (l *Log) together(calls ...func() error) error {
+	errs := make([]error, len(calls))
+	var running sync.WaitGroup
+	for i, call := range calls {
+		if l.Parallel == 1 {
+			errs[i] = call()
+			continue
+		}
+		running.Go(func() { errs[i] = call() })
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}

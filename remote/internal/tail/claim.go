@@ -1,0 +1,91 @@
+package tail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/object"
+)
+
+// TakeOver takes the role of the writer, with a claim that depends on the state which it follows,
+// and calls settle with the replica, which shows that state by then and does not change any more.
+// Requests that fail are made again, until ctx ends.
+//
+// If it returns an error, or settle does, the tail follows the log as before; the claim may have
+// been made. Otherwise the tail has ended. It must not be called together with Close.
+func (t *Tail) TakeOver(
+	ctx context.Context, as *history.Log, claim func(*object.State) (object.Claim, error),
+	settle func(*engine.Replica, *history.Writer) error,
+) error {
+	t.pause()
+	as.Database = t.follower.State().Database
+	w, err := t.claim(ctx, as, claim)
+	if err == nil {
+		err = settle(t.replica, w)
+	}
+	if err != nil {
+		t.resume()
+		return err
+	}
+	t.close()
+	return nil
+}
+
+// claim reads to the end of the log and claims there, until that succeeds or ctx ends.
+func (t *Tail) claim(
+	ctx context.Context, as *history.Log, decide func(*object.State) (object.Claim, error),
+) (*history.Writer, error) {
+	for tries := 1; ; tries++ {
+		w, err := t.tryClaim(ctx, as, decide)
+		switch {
+		case err == nil:
+			return w, nil
+		case errors.Is(err, history.ErrBehind):
+			tries = 0
+		case errors.Is(err, corrupt.Err):
+			return nil, err
+		default:
+			sleep(ctx, min(backOff(tries), t.config.PollMax), nil)
+		}
+		if ctx.Err() != nil {
+			return nil, errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+func (t *Tail) tryClaim(
+	ctx context.Context, as *history.Log, decide func(*object.State) (object.Claim, error),
+) (*history.Writer, error) {
+	if err := t.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	claim, err := decide(t.follower.State())
+	if err != nil {
+		return nil, err
+	}
+	return t.follower.Claim(ctx, as, claim)
+}
+
+// catchUp makes the replica show what the log has now.
+func (t *Tail) catchUp(ctx context.Context) error {
+	began := time.Now()
+	end, jumped, err := t.follower.Fetch(ctx)
+	t.behind = t.behind || jumped
+	for err == nil && (t.behind || t.follower.State().Number < end) {
+		more := false
+		if more, err = t.step(ctx); err == nil && !more {
+			more, err = t.jump(ctx)
+		}
+		if err == nil && !more {
+			err = fmt.Errorf("the log ends at %d, and log object %d is missing", end,
+				t.follower.State().Number+1)
+		}
+	}
+	t.note(began, err == nil, err)
+	return err
+}

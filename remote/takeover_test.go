@@ -1,0 +1,134 @@
+package remote_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/hook"
+	"github.com/stoatdb/stoat/internal/testing/faultstore"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/memstore"
+)
+
+// takeOver is [remote.Reader.TakeOver] with any file system.
+func takeOver(
+	ctx context.Context, r *remote.Reader, files vfs.FS, o remote.Options, tuning engine.Tuning,
+) (*remote.DB, error) {
+	defer hook.Attach(&o, hook.Settings{FS: files, Tuning: tuning})()
+	return r.TakeOver(ctx, "db", &o)
+}
+
+func mustTakeOver(t testing.TB, r *remote.Reader, files vfs.FS) *remote.DB {
+	t.Helper()
+	db, err := takeOver(t.Context(), r, files, quick(), engine.Tuning{})
+	ok(t, err)
+	t.Cleanup(func() { _ = db.Close() }) // what it returns is part of some tests
+	return db
+}
+
+func TestTakeOver_goesOnWithWhatTheWriterHasShipped(t *testing.T) {
+	h := newHistory(t, 1)
+	store, disk := memstore.New(), memfs.New()
+	first, err := open(t, store, memfs.New(), quick(), tuned.Sizes()[0])
+	ok(t, err)
+	r := mustRead(t, store)
+	for range 60 {
+		ok(t, h.commit(first.DB))
+	}
+	ok(t, first.Ship(t.Context())) // the reader need not know
+	second := mustTakeOver(t, r, disk)
+	h.wantAt(t, "the standby", second.DB, 60)
+	wantErr(t, first.Confirm(t.Context()), remote.ErrFenced)
+	_ = first.Close() // it is fenced
+
+	for range 60 {
+		ok(t, h.commit(second.DB))
+	}
+	ok(t, second.Ship(t.Context()))
+	h.wantAt(t, "a copy", restored(t, store), 120)
+	third := mustTakeOver(t, mustRead(t, store), memfs.New())
+	h.wantAt(t, "the next standby", third.DB, 120)
+	_ = second.Close() // it is fenced
+
+}
+
+func TestTakeOver_leavesAFolderThatOpens(t *testing.T) {
+	h := newHistory(t, 2)
+	store, disk := memstore.New(), memfs.NewCrashable()
+	first, err := open(t, store, memfs.New(), quick(), tuned.Sizes()[0])
+	ok(t, err)
+	for range 60 {
+		ok(t, h.commit(first.DB))
+	}
+	ok(t, first.Flush())
+	ok(t, first.Close())
+	db := mustTakeOver(t, mustRead(t, store), disk)
+	_, err = tuned.Open(disk.CrashKeepAll(), "db", nil, engine.Tuning{})
+	wantErr(t, err, stoat.ErrCorrupt) // files are missing
+	for at := 60; at < 200; at += 20 {
+		h.wantAt(t, "the folder", db.DB, at)
+		for range 20 {
+			ok(t, h.commit(db.DB))
+		}
+		ok(t, db.Close())
+		db, err = open(t, store, disk, quick(), tuned.Sizes()[0])
+		ok(t, err)
+	}
+	ok(t, db.Compact(t.Context()))
+	ok(t, db.Close())
+	h.wantAt(t, "a copy", restored(t, store), 200)
+}
+
+func TestTakeOver_takesFourRoundTrips(t *testing.T) {
+	for _, c := range []struct {
+		name               string
+		unread             int // log objects that the reader has not seen
+		trips, lists, gets int
+	}{
+		// LIST log and states, CREATE the claim, LIST states
+		{"with all of the log", 0, 3, 3, 0},
+		// and GET what the log has in addition
+		{"with more to read", 20, 4, 3, 21},
+		// and GET the newest state, at the same time as 32 objects
+		{"with another state", 64, 6, 3, 66},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store := shippedOneByOne(t, 78, 56)
+			synctest.Test(t, func(t *testing.T) {
+				writer := mustOpen(t, store, memfs.New())
+				client := faultstore.NewServer(store).Client(nil)
+				const trip = time.Second
+				o := &remote.ReaderOptions{Poll: 24 * time.Hour}
+				r, err := remote.OpenReader(t.Context(), distant{client, trip}, "", o)
+				ok(t, err)
+				for i := range c.unread {
+					ok(t, writer.Put(fmt.Appendf(nil, "more%d", i), nil))
+					ok(t, writer.Ship(t.Context()))
+				}
+				synctest.Wait() // for the state
+				began := time.Now()
+				lists, gets := client.Count(faultstore.List), client.Count(faultstore.Get)
+				db := mustTakeOver(t, r, memfs.New())
+				if took := time.Since(began); took != time.Duration(c.trips)*trip {
+					t.Errorf("it takes %v", took)
+				}
+				lists, gets = client.Count(faultstore.List)-lists, client.Count(faultstore.Get)-gets
+				if n := client.Count(faultstore.Create); n != 1 || lists != c.lists || gets != c.gets {
+					t.Errorf("%d objects are created, %d LISTs, %d GETs", n, lists, gets)
+				}
+				_, err = db.Get([]byte("key0")) // in a table that was not read
+				ok(t, err)
+				ok(t, db.Close())
+				_ = writer.Close() // it is fenced
+			})
+		})
+	}
+}
