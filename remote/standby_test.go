@@ -1,0 +1,86 @@
+package remote_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/testing/faultstore"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/memstore"
+)
+
+func TestTakeOver_ofTwoAtOnceLeavesOneWriter(t *testing.T) {
+	h, store := newHistory(t, 3), memstore.New()
+	first := mustOpen(t, store, memfs.New())
+	mustCommit(t, h, first, 10)
+	standbys := []*remote.Reader{mustRead(t, store), mustRead(t, store)}
+	dbs := make([]*remote.DB, len(standbys))
+	var running sync.WaitGroup
+	for i, r := range standbys {
+		running.Go(func() { dbs[i] = mustTakeOver(t, r, memfs.New()) })
+	}
+	running.Wait()
+	writers := 0
+	for _, db := range dbs {
+		h.wantAt(t, "a standby", db.DB, 10)
+		if err := db.Confirm(t.Context()); err == nil {
+			writers++
+		} else {
+			wantErr(t, err, remote.ErrFenced)
+		}
+	}
+	if writers != 1 {
+		t.Errorf("%d of 2 standbys are the writer", writers)
+	}
+}
+
+func TestTakeOver_keepsWhatAPausedWriterWaitsFor(t *testing.T) {
+	h := newHistory(t, 4)
+	server, shut := faultstore.NewServer(memstore.New()), newGate()
+	first, err := open(t, server.Client(shut.plan), memfs.New(), waiting(), engine.Tuning{})
+	ok(t, err)
+	for range 10 {
+		ok(t, h.commit(first.DB))
+	}
+	r := mustRead(t, server.Client(nil))
+	shut.set(true)
+	late := make(chan error)
+	go func() { late <- first.Put([]byte("late"), nil) }()
+	second := mustTakeOver(t, r, memfs.New())
+	shut.set(false)
+	wantErr(t, <-late, remote.ErrFenced)
+	h.wantAt(t, "the standby", second.DB, 10)
+	_ = first.Close() // it is fenced
+}
+
+func TestTakeOver_leavesTheReaderIfTheStoreDoesNotAnswer(t *testing.T) {
+	h, store := newHistory(t, 5), memstore.New()
+	first := mustOpen(t, store, memfs.New())
+	mustCommit(t, h, first, 10)
+	synctest.Test(t, func(t *testing.T) {
+		faults := &restless{rng: h.rng, n: 1 << 30}
+		client := faultstore.NewServer(store).Client(faults.plan)
+		r, err := remote.OpenReader(t.Context(), client, "", nil)
+		ok(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		faults.away.Store(true)
+		_, err = takeOver(ctx, r, memfs.New(), quick(), engine.Tuning{})
+		wantErr(t, err, context.DeadlineExceeded)
+		h.wantAt(t, "the reader", r.DB, 10)
+		faults.away.Store(false)
+		db := mustTakeOver(t, r, memfs.New())
+		h.wantAt(t, "the standby", db.DB, 10)
+		_, err = takeOver(t.Context(), r, memfs.New(), quick(), engine.Tuning{})
+		wantErr(t, err, stoat.ErrClosed)
+		ok(t, db.Close())
+		ok(t, r.Close())
+	})
+	_ = first.Close() // it is fenced
+}
