@@ -16,7 +16,7 @@ type command = cmdline.Command[action]
 func commands() []*command {
 	return []*command{
 		probeCommand(), initCommand(), statusCommand(), restoreCommand(), verifyCommand(),
-		readerCommand(), getCommand(), scanCommand(),
+		readerCommand(), standbyCommand(), getCommand(), scanCommand(),
 		pinCommand(), unpinCommand(), pinsCommand(), gcCommand(),
 		helpCommand(),
 	}
@@ -35,7 +35,8 @@ AWS_REGION), a store can name its server: s3://b/p?endpoint=HOST:PORT, with
 &region=NAME, and &insecure=true for HTTP. Credentials come from the environment
 (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), the usual files, or the machine.
 
-Only init and gc become the writer of the database; all others leave it alone.
+Only init, gc and standby become the writer of the database; all others leave it
+alone.
 
 "stoat remote help COMMAND" says more. Exit codes: 0 success, 1 error, 2 wrong
 arguments, 3 not found, 4 damaged or unfit, 130 interrupted.`,

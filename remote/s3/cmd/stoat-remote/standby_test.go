@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/folderstore"
+)
+
+func TestStandby_takesOverOnceTheTriggerExists(t *testing.T) {
+	_, store := shipped(t, 3)
+	dir := filepath.Join(t.TempDir(), "db")
+	trigger := filepath.Join(t.TempDir(), "trigger")
+	args := []string{"standby", "-trigger", trigger, store, dir}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r := execute(ctx, args...); r.code != exitInterrupted {
+		t.Errorf("without the trigger: exit code %d, stderr %q", r.code, r.err)
+	}
+	if err := os.WriteFile(trigger, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := output(t, args...); !strings.HasPrefix(out, "took over at commit ") {
+		t.Errorf("it prints %q", out)
+	}
+	from, err := folderstore.Open(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := remote.Open(t.Context(), from, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, exitUsage, []string{"standby", store, dir}, "stoat remote help standby")
+}
