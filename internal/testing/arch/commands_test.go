@@ -255,7 +255,7 @@ func (c *commands) hasTest(name string) bool {
 func everything(t *testing.T) []*file {
 	t.Helper()
 	var all []*file
-	for _, m := range []string{library, benchmark, trust, importing, shell, replicas, bucket} {
+	for _, m := range []string{library, benchmark, trust, importing, shell, replicas, bucket, rafts} {
 		all = append(all, load(t, m)...)
 	}
 	return all

@@ -57,6 +57,7 @@ const (
 	shell     = "shell"
 	replicas  = "replica"
 	bucket    = "remote/s3"
+	rafts     = "raftstore"
 )
 
 // parsed are the files that load has parsed, by module. The tests do not run in parallel.
