@@ -77,20 +77,22 @@ func shipped(t testing.TB, records, valueBytes int) *memstore.Store {
 	}))
 	ok(t, db.Compact(t.Context()))
 	ok(t, db.Ship(t.Context()))
-	for !inTables(t, store) {
+	for !inTables(t, store, db) {
 		runtime.Gosched() // no further commit: a reader would keep it in memory with those before it
 	}
 	return store
 }
 
-// inTables reports whether a new reader has nothing in memory.
-func inTables(t testing.TB, store objstore.Store) bool {
+// inTables reports whether a new reader has nothing in memory, and the files of the database as it
+// is now.
+func inTables(t testing.TB, store objstore.Store, db *remote.DB) bool {
 	t.Helper()
 	r, err := remote.OpenReader(t.Context(), store, "", nil)
 	ok(t, err)
-	s := r.Stats()
+	there, here := r.Stats(), db.Stats()
 	ok(t, r.Close())
-	return s.Tables > 0 && s.YoungRuns == 0 && s.MemtableBytes < 100<<10
+	return there.Tables > 0 && there.YoungRuns == 0 && there.MemtableBytes < 100<<10 &&
+		there.TableBytes == here.TableBytes && there.ValueFileBytes == here.ValueFileBytes
 }
 
 // cold is a reader whose folder is on a disk.
@@ -216,7 +218,7 @@ func TestReader_goesOnAfterItsFilesWereDeleted(t *testing.T) {
 		ok(t, db.Ship(t.Context()))
 	}
 	rewrite()
-	for !inTables(t, server.Client(nil)) {
+	for !inTables(t, server.Client(nil), db) {
 		runtime.Gosched()
 	}
 	var away atomic.Bool
