@@ -131,8 +131,8 @@ func TestCollect_leavesWhatIsNeeded(t *testing.T) {
 		ok(t, db.Close())
 		end, err := logOf(t, store).End(t.Context())
 		ok(t, err)
-		// Closing interrupts what is being stored.
-		if left := unnamed(t, store, end); len(left) > 3 {
+		// Closing interrupts what is being stored, as many files as are sent at a time.
+		if left := unnamed(t, store, end); len(left) > 4 {
 			t.Errorf("sizes %d: %v are left, and the version does not name them", i, left)
 		}
 		wantTrimmed(t, store)

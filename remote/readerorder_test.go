@@ -79,14 +79,15 @@ func (r *restless) plan(request faultstore.Request) faultstore.Fate {
 }
 
 // newTroubled returns the store as a writer sees it, of whose requests one in 60 has no effect, an
-// effect that nobody tells, or a late one.
-func newTroubled(h *history, server *faultstore.Server) *faultstore.Client {
+// effect that nobody tells, or a late one. With each try to open, they become rarer, so that one
+// succeeds, however many requests it takes.
+func newTroubled(h *history, server *faultstore.Server, try int) *faultstore.Client {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(h.rng.Uint64(), 8))
 	return server.Client(func(faultstore.Request) faultstore.Fate {
 		mu.Lock()
 		defer mu.Unlock()
-		if rng.IntN(60) > 0 {
+		if rng.IntN(60*try) > 0 {
 			return faultstore.Answered
 		}
 		return faultstore.Fate(1 + rng.IntN(int(faultstore.Late)))
@@ -153,8 +154,9 @@ func runReaders(t *testing.T, seed uint64) (jumps, deleted int) {
 		o.CloseTimeout = time.Millisecond
 		sizes := tuned.Sizes()
 		var db *remote.DB
-		for err := error(nil); db == nil; { // it may be that nobody knows what a claim has done
-			db, err = open(t, newTroubled(h, server), memfs.New(), o, sizes[h.rng.IntN(len(sizes))])
+		for try, err := 1, error(nil); db == nil; try++ { // nobody may know what a claim has done
+			tuning := sizes[h.rng.IntN(len(sizes))]
+			db, err = open(t, newTroubled(h, server, try), memfs.New(), o, tuning)
 			if err != nil && !errors.Is(err, objstore.ErrUnknown) &&
 				!errors.Is(err, faultstore.ErrFailed) {
 				t.Fatal(err)

@@ -21,7 +21,8 @@ func (l *Log) First(ctx context.Context, end *object.State) (*object.State, erro
 }
 
 // Walk reads all objects of the log after a state, several at a time, and calls fn with the state
-// after each. Nothing after that state may have been deleted: what is missing is damage.
+// after each. Nothing after that state may have been deleted: what is missing is damage, except at
+// the end, where it may be on its way while later objects are stored.
 func (l *Log) Walk(
 	ctx context.Context, from *object.State, fn func(*object.State) error,
 ) (end *object.State, err error) {
@@ -42,6 +43,9 @@ func (l *Log) Walk(
 			names, fetched = names[n:], n
 		}
 		next, _, err := f.log.advance(ctx, f.state)
+		if errors.Is(err, objstore.ErrNotExist) && last-f.state.Number <= window(f.state.Claims) {
+			break
+		}
 		if err == nil {
 			f.state, err = next, fn(next)
 		}
