@@ -17,6 +17,10 @@ var Err = errors.New("corrupt data")
 // ErrFormat reports a file or folder that is not Stoat's, or is of a format newer than this code.
 var ErrFormat = errors.New("unknown format")
 
+// ErrKey reports an encrypted file that the given keys do not open, or a file that is not encrypted
+// among those that should be.
+var ErrKey = errors.New("wrong key")
+
 // Error is damage at one place of one file.
 type Error struct {
 	File   string // the file's name, as opened

@@ -51,6 +51,9 @@ const (
 	Values   Kind = "STOATVAL"
 )
 
+// Encrypted is the magic of a file of any kind that is encrypted, by package cryptfs.
+const Encrypted = "STOATENC"
+
 // Kinds returns all kinds.
 func Kinds() [4]Kind { return [...]Kind{Log, Manifest, Table, Values} }
 
@@ -71,7 +74,10 @@ func (k Kind) String() string {
 
 // foreign returns the error for a file that starts with another magic: another program may have
 // written it, or the magic is damaged.
-func (k Kind) foreign(path string) error {
+func (k Kind) foreign(path string, p []byte) error {
+	if bytes.HasPrefix(p, []byte(Encrypted)) {
+		return fmt.Errorf("%s is encrypted, open the database with its key: %w", path, corrupt.ErrKey)
+	}
 	return fmt.Errorf("%w: %w", corrupt.New(path, 0, "the file is not a %s of Stoat", k),
 		corrupt.ErrFormat)
 }
@@ -117,7 +123,7 @@ func (h Header) Seed() uint32 {
 func Parse(path string, p []byte, kind Kind) (h Header, sealed bool, err error) {
 	magic := bytes.TrimRight(p[:min(len(p), len(kind))], "\x00")
 	if !strings.HasPrefix(string(kind), string(magic)) {
-		return Header{}, false, kind.foreign(path)
+		return Header{}, false, kind.foreign(path, p)
 	}
 	f := ParseFields(p)
 	switch {
@@ -139,7 +145,7 @@ func (h Header) Check(path string, p []byte) error {
 	case err != nil:
 		return err
 	case !bytes.HasPrefix(p, []byte(h.Kind)): // a cut-off magic, which Parse lets pass
-		return h.Kind.foreign(path)
+		return h.Kind.foreign(path, p)
 	case !sealed:
 		return corrupt.New(path, 0, "checksum of the header does not match")
 	case got != h:

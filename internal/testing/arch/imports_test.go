@@ -35,6 +35,8 @@ const policy = `
 
 	internal/folder:       internal/vfs
 	internal/fileheader:   internal/checksum, internal/corrupt
+	internal/vfs/cryptfs:  internal/vfs, internal/checksum, internal/corrupt, internal/folder,
+	                       internal/fileheader
 
 	internal/batch:        internal/keyspace, internal/corrupt
 	internal/memtable:     internal/keyspace, internal/batch

@@ -1,0 +1,126 @@
+package cryptfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// A page has 4 KiB: content, and its tag. The header takes the place of the first content of page
+// 0. The last page may be shorter; its nonce says that it is the last, so a file that is cut off
+// between pages does not end with one.
+const (
+	pageBytes = 4 << 10
+	pageData  = pageBytes - tagBytes
+	runPages  = 16 // how many are read at once
+)
+
+// scratch holds buffers for pages and blocks.
+type scratch struct{ pool sync.Pool }
+
+// take returns a buffer of runPages pages.
+func (s *scratch) take() *[runPages * pageBytes]byte {
+	if p, ok := s.pool.Get().(*[runPages * pageBytes]byte); ok {
+		return p
+	}
+	return new([runPages * pageBytes]byte)
+}
+
+// pageReader reads a file of pages. Safe for concurrent use.
+type pageReader struct {
+	sealed
+	keys    fileKeys
+	size    int64 // of the content
+	stored  int64 // of the file
+	buffers scratch
+}
+
+func newPageReader(inner vfs.File, name string, keys fileKeys) (*pageReader, error) {
+	stored, err := inner.Size()
+	if err != nil {
+		return nil, err
+	}
+	full, rest := stored/pageBytes, stored%pageBytes
+	size := full*pageData - headerBytes
+	if rest > 0 {
+		size += rest - tagBytes
+	}
+	if size < 0 || rest > 0 && rest <= tagBytes {
+		return nil, corrupt.New(name, stored, "the encrypted file is cut off")
+	}
+	return &pageReader{sealed: sealed{inner, name}, keys: keys, size: size, stored: stored}, nil
+}
+
+func (r *pageReader) Size() (int64, error) { return r.size, nil }
+
+// ReadAt reads the pages that hold the bytes asked for.
+func (r *pageReader) ReadAt(p []byte, off int64) (n int, err error) {
+	if off < 0 {
+		return 0, r.refuse("read", fs.ErrInvalid)
+	}
+	if off >= r.size {
+		return 0, io.EOF
+	}
+	want := p[:min(int64(len(p)), r.size-off)]
+	buffer := r.buffers.take()
+	defer r.buffers.pool.Put(buffer)
+	for n < len(want) {
+		got, err := r.run(want[n:], off+int64(n), buffer[:])
+		if err != nil {
+			return n, err
+		}
+		n += got
+	}
+	if n < len(p) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// run reads the start of p from pages that follow each other, as many as fit into the buffer.
+func (r *pageReader) run(p []byte, off int64, buffer []byte) (n int, err error) {
+	at := off + headerBytes
+	page := at / pageData
+	last := (at + int64(len(p)) - 1) / pageData
+	start := page * pageBytes
+	end := min(r.stored, (min(last, page+runPages-1)+1)*pageBytes)
+	stored := buffer[:end-start]
+	if got, err := r.inner.ReadAt(stored, start); got < len(stored) {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return 0, fmt.Errorf("read %s at offset %d: %w", r.name, start, err)
+	}
+	for skip := int(at % pageData); len(stored) > 0; skip = 0 {
+		one := stored[:min(len(stored), pageBytes)]
+		content, err := r.open(one, page)
+		if err != nil {
+			return n, err
+		}
+		n += copy(p[n:], content[skip:])
+		stored, page = stored[len(one):], page+1
+	}
+	return n, nil
+}
+
+// open decrypts a page in place. It returns its content; that of page 0 starts with the header,
+// which is not encrypted.
+func (r *pageReader) open(p []byte, page int64) ([]byte, error) {
+	head, use := 0, byte(nonceMiddle)
+	if page == 0 {
+		head = headerBytes
+	}
+	if (page+1)*pageBytes >= r.stored {
+		use = nonceLast
+	}
+	n := nonce(uint64(page), use)
+	if _, err := r.keys.aead.Open(p[head:head], n[:], p[head:], nil); err != nil {
+		return nil, corrupt.New(r.name, page*pageBytes, "encrypted page %d does not verify", page)
+	}
+	return p[:len(p)-tagBytes], nil
+}
