@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 )
 
-// A machine's directory has a database in a directory with a number, of which the highest counts,
-// and while a snapshot is received, the directory "incoming".
+// A machine's directory has a database in a directory with a number, of which the highest counts;
+// snapshots that are being written, which share files with it; and while a snapshot is received,
+// the directory "incoming".
 
 func numbered(dir string, number uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%06d", number))
@@ -21,6 +23,13 @@ func numbered(dir string, number uint64) string {
 func isNumbered(name string) bool {
 	n, err := strconv.ParseUint(name, 10, 64)
 	return err == nil && name == filepath.Base(numbered("", n))
+}
+
+// snapshotPrefix begins the names of snapshots.
+const snapshotPrefix = "snapshot-"
+
+func snapshotDir(dir string, number uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("%s%06d", snapshotPrefix, number))
 }
 
 func incoming(dir string) string { return filepath.Join(dir, "incoming") }
@@ -36,9 +45,12 @@ func tidy(dir string) (number uint64, err error) {
 		return 0, err
 	}
 	var found []uint64
+	var left []string
 	for _, e := range entries {
 		switch {
 		case e.Name() == filepath.Base(incoming(dir)):
+		case e.IsDir() && strings.HasPrefix(e.Name(), snapshotPrefix):
+			left = append(left, filepath.Join(dir, e.Name()))
 		case e.IsDir() && isNumbered(e.Name()):
 			n, _ := strconv.ParseUint(e.Name(), 10, 64) // isNumbered has parsed it
 			found = append(found, n)
@@ -48,8 +60,11 @@ func tidy(dir string) (number uint64, err error) {
 				"another directory", e.Name())
 		}
 	}
+	for _, name := range left {
+		err = errors.Join(err, os.RemoveAll(name))
+	}
 	if len(found) == 0 {
-		return 1, discard(dir)
+		return 1, errors.Join(err, discard(dir))
 	}
 	for _, n := range found {
 		if n < number {
@@ -77,11 +92,19 @@ func remove(dir string, number uint64) error {
 	return discard(dir)
 }
 
-// publish gives a snapshot that was received its number, durably.
+// publish gives a snapshot that was received its number, durably. After an error it has none.
 func publish(dir string, number uint64) error {
-	if err := os.Rename(incoming(dir), numbered(dir, number)); err != nil {
+	err := os.Rename(incoming(dir), numbered(dir, number))
+	if err != nil {
 		return err
 	}
+	if err = syncDir(dir); err != nil {
+		err = errors.Join(err, remove(dir, number))
+	}
+	return err
+}
+
+func syncDir(dir string) error {
 	if runtime.GOOS == "windows" { // where directories cannot be synced
 		return nil
 	}

@@ -30,8 +30,9 @@ type Machine struct {
 	apply Apply
 	state atomic.Pointer[state]
 
-	applying sync.Mutex
-	failed   error // why nothing is applied any more
+	applying  sync.Mutex
+	failed    error  // why nothing is applied any more
+	snapshots uint64 // taken since the machine was opened
 }
 
 // state is the database of a machine until a snapshot replaces it.

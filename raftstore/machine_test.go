@@ -101,13 +101,18 @@ func TestMachine_appliesACommandOnce(t *testing.T) {
 	}
 }
 
-func TestMachine_restoresASnapshotWithLaterCommands(t *testing.T) {
+// A cluster that is made of a snapshot numbers its commands from the snapshot's index on, whatever
+// the old one had done since.
+func TestMachine_snapshotHasNoLaterCommands(t *testing.T) {
 	from, dir := openMachine(t, t.TempDir()), t.TempDir()
 	from.Apply(command(1))
 	s := taken(t, from)
-	from.Apply(command(2)) // while raft takes its time
+	for i := range uint64(100) { // while raft takes its time
+		from.Apply(command(i + 2))
+	}
 	var stream sink
 	ok(t, s.Persist(&stream))
+	s.Release()
 
 	to := openMachine(t, dir)
 	to.Apply(command(1))
@@ -116,15 +121,28 @@ func TestMachine_restoresASnapshotWithLaterCommands(t *testing.T) {
 		t.Fatal(wrong)
 	}
 	ok(t, to.Restore(io.NopCloser(&stream.Buffer)))
-	wantList(t, to, "1", "2")
-	to.Apply(command(2))
-	to.Apply(command(3))
-	wantList(t, to, "1", "2", "3")
+	wantList(t, to, "1")
+	to.Apply(&raft.Log{Index: 2, Type: raft.LogCommand, Data: []byte("of the new cluster")})
+	wantList(t, to, "1", "of the new cluster")
 	ok(t, to.Close())
-	wantList(t, openMachine(t, dir), "1", "2", "3")
+	wantList(t, openMachine(t, dir), "1", "of the new cluster")
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("the directory has %v, %v", entries, err)
 	}
+}
+
+// A snapshot that is being written outlives the state that it is of.
+func TestMachine_snapshotOutlivesARestore(t *testing.T) {
+	m := openMachine(t, t.TempDir())
+	m.Apply(command(1))
+	var first, second sink
+	ok(t, taken(t, m).Persist(&first))
+	m.Apply(command(2))
+	s := taken(t, m)
+	ok(t, m.Restore(io.NopCloser(&first.Buffer)))
+	ok(t, s.Persist(&second))
+	ok(t, m.Restore(io.NopCloser(&second.Buffer)))
+	wantList(t, m, "1", "2")
 }
 
 func TestMachine_staysAsItWasIfASnapshotIsDamaged(t *testing.T) {
@@ -156,6 +174,7 @@ func TestMachine_cleansUpAfterCrashes(t *testing.T) {
 	first := filepath.Join(dir, "000001")
 	ok(t, os.CopyFS(filepath.Join(dir, "000002"), os.DirFS(first))) // published, first not removed
 	ok(t, os.CopyFS(filepath.Join(dir, "incoming"), os.DirFS(first)))
+	ok(t, os.CopyFS(filepath.Join(dir, "snapshot-000003"), os.DirFS(first)))
 	ok(t, os.Remove(filepath.Join(first, "LOCK")))
 	m = openMachine(t, dir)
 	wantList(t, m, "1")
@@ -204,7 +223,6 @@ func TestMachine_appliesNothingAfterAnError(t *testing.T) {
 	dir := t.TempDir()
 	m := openMachine(t, dir)
 	m.Apply(command(1))
-	s := taken(t, m)
 	ok(t, m.Close()) // the database fails from now on
 	for i := range uint64(2) {
 		if err, failed := m.Apply(command(i + 2)).(error); !failed || !errors.Is(err, stoat.ErrClosed) {
@@ -214,13 +232,20 @@ func TestMachine_appliesNothingAfterAnError(t *testing.T) {
 	if _, err := m.Snapshot(); !errors.Is(err, stoat.ErrClosed) {
 		t.Errorf("a failed state has a snapshot: %v", err)
 	}
-	var stream sink
-	if err := s.Persist(&stream); !errors.Is(err, stoat.ErrClosed) || !stream.cancelled {
-		t.Errorf("a snapshot of a closed state: %v, cancelled: %v", err, stream.cancelled)
-	}
 	m = openMachine(t, dir)
 	m.Apply(command(2))
 	wantList(t, m, "1", "2")
+}
+
+func TestMachine_cancelsASnapshotThatIsGone(t *testing.T) {
+	m := openMachine(t, t.TempDir())
+	m.Apply(command(1))
+	s := taken(t, m)
+	s.Release()
+	var stream sink
+	if err := s.Persist(&stream); err == nil || !stream.cancelled {
+		t.Errorf("a snapshot without files: %v, cancelled: %v", err, stream.cancelled)
+	}
 }
 
 func TestMachine_holdsASnapshotOrNot(t *testing.T) {

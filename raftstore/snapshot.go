@@ -5,46 +5,59 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/stoatdb/stoat"
 )
 
-// snapshot is a backup of a state, made when it is written. It may have later commands than when it
-// was taken: who restores it skips them when raft applies them again. The state is synced, since
-// raft may remove the entries of the log that a snapshot has.
-type snapshot struct {
-	ctx   context.Context
-	stop  context.CancelFunc
-	state *state
-}
+// snapshot is a backup of a state as it was when the snapshot was taken, whose tables are links to
+// those of the state. It must not have later commands: a cluster that is made of a snapshot goes on
+// from the index that raft knows, and would take its next commands for some that the state has.
+type snapshot struct{ dir string }
 
-// Snapshot implements [raft.FSM].
+// Snapshot implements [raft.FSM]. It waits until what is in memory is in tables, and then for
+// links, not for copies. The state is synced, since raft may remove the entries that a snapshot
+// has.
 func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	m.applying.Lock()
 	defer m.applying.Unlock()
 	if m.failed != nil {
 		return nil, fmt.Errorf("the state machine has failed: %w", m.failed)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	return &snapshot{ctx, stop, m.state.Load()}, nil
+	db := m.state.Load()
+	m.snapshots++
+	s := &snapshot{snapshotDir(m.dir, m.snapshots)}
+	err := db.Sync()
+	if err == nil {
+		err = db.BackupLinked(context.Background(), s.dir)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("take a snapshot of %s: %w", m.dir, err), os.RemoveAll(s.dir))
+	}
+	return s, nil
 }
 
 // Persist implements [raft.FSMSnapshot].
 func (s *snapshot) Persist(sink raft.SnapshotSink) error {
-	err := s.state.Sync()
-	if err == nil {
-		err = s.state.BackupTo(s.ctx, sink)
-	}
-	if err != nil {
+	if err := s.writeTo(sink); err != nil {
 		return errors.Join(err, sink.Cancel())
 	}
 	return sink.Close()
 }
 
+func (s *snapshot) writeTo(w io.Writer) (err error) {
+	db, err := stoat.Open(s.dir, &stoat.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return db.BackupTo(context.Background(), w)
+}
+
 // Release implements [raft.FSMSnapshot].
-func (s *snapshot) Release() { s.stop() }
+func (s *snapshot) Release() { _ = os.RemoveAll(s.dir) } // or the next OpenMachine does
 
 // Restore implements [raft.FSM]: it makes the state that of a snapshot. After an error or a crash,
 // the state is the one before. Transactions that have begun go on in that; they keep its disk space
