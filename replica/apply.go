@@ -108,6 +108,7 @@ type incoming struct {
 	space   *Space
 	ready   []*verified
 	due     []uint32 // logs whose parked entries may be ready
+	parser  entry.Parser
 	queue   byTime
 	waiting []waitingRun
 	refused []session.Refusal // of what the session sent
@@ -194,6 +195,11 @@ func (a *incoming) check(t *txn, h *head, e *entry.Entry, size int) (reason, err
 // parseParts returns the changes of a data entry, by part. Parts whose content is withheld have
 // none, nor have those whose content is none, which it marks as broken.
 func parseParts(e *entry.Entry) ([]*entry.Changes, error) {
+	return parsePartsBy(&entry.Parser{}, e)
+}
+
+// parsePartsBy is parseParts with a parser.
+func parsePartsBy(p *entry.Parser, e *entry.Entry) ([]*entry.Changes, error) {
 	switch e.Kind {
 	case entry.KindContext:
 		if len(e.Parts) > 0 || len(e.Context) == 0 {
@@ -218,17 +224,18 @@ func parseParts(e *entry.Entry) ([]*entry.Changes, error) {
 	all := make([]*entry.Changes, len(e.Parts))
 	for i := range e.Parts {
 		part := &e.Parts[i]
-		all[i] = &entry.Changes{}
 		if part.Withheld != nil {
+			all[i] = &entry.Changes{}
 			continue
 		}
-		c, err := entry.ParseChanges(part.Data)
-		if errors.Is(err, ErrNewer) {
+		c, err := p.Parse(part.Data)
+		if err != nil && errors.Is(err, ErrNewer) {
 			return nil, err
 		}
-		if part.Broken = err; err == nil {
-			all[i] = c
+		if part.Broken = err; err != nil {
+			c = &entry.Changes{}
 		}
+		all[i] = c
 	}
 	return all, nil
 }

@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"slices"
+
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/merge"
 )
@@ -11,6 +13,7 @@ type scratch struct {
 	state    state
 	record   merge.Record
 	row, now row
+	values   [][]byte   // of the record that is built
 	bytes    []byte     // handed out up to the length
 	ops      []entry.Op // the same
 }
@@ -42,6 +45,7 @@ func (t *txn) release() {
 		clear(r.values)
 		*r = row{values: r.values[:0]}
 	}
+	clear(m.values)
 	if m.rewind(); cap(m.bytes) > scratchMax {
 		m.bytes = nil
 	}
@@ -101,4 +105,16 @@ func (s *state) room(n int) []byte {
 		return make([]byte, 0, n)
 	}
 	return s.scratch.room(n)
+}
+
+// values returns memory for the values of the fields of a record, all nil, which is valid until it
+// is asked for again.
+func (s *state) values(n int) [][]byte {
+	if s.scratch == nil {
+		return make([][]byte, n)
+	}
+	m := s.scratch
+	m.values = slices.Grow(m.values[:0], n)[:n]
+	clear(m.values)
+	return m.values
 }

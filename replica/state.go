@@ -276,7 +276,12 @@ func (s *state) save(with *row) (err error) {
 
 // conflicted reports whether the record has a field with concurrent values.
 func conflicted(r *merge.Record) bool {
-	return slices.ContainsFunc(r.Fields, func(f merge.Field) bool { return len(f.Versions) > 1 })
+	for i := range r.Fields {
+		if len(r.Fields[i].Versions) > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // visible returns the value that a field shows, or nil if it was never written.
@@ -313,7 +318,7 @@ func (s *state) build() []byte {
 		return nil
 	}
 	current := s.c.current
-	values := make([][]byte, len(current.byName))
+	values := s.values(len(current.byName))
 	size := 0
 	for i := range s.c.columns {
 		v := visible(s.record, &s.c.columns[i])

@@ -156,61 +156,7 @@ func appendItems(dst []byte, items []Item) []byte {
 }
 
 // ParseChanges decodes the content of a part of a data entry.
-func ParseChanges(p []byte) (*Changes, error) {
-	r := wire.NewReader(p)
-	c := &Changes{Fields: make([]string, r.Count(SizeMax, 2))}
-	for i := range c.Fields {
-		name := r.Bytes(1, FieldMax)
-		if len(name) > 0 && name[0] == 0 {
-			r.FailWith(ErrNewer) // the id of a field in a schema
-		}
-		c.Fields[i] = string(name)
-		if i > 0 && c.Fields[i] <= c.Fields[i-1] {
-			r.Fail("the fields are not sorted")
-		}
-	}
-	c.Records = make([]Record, r.Count(SizeMax, 3))
-	for i := range c.Records {
-		c.Records[i].parse(&r, len(c.Fields))
-		if i > 0 && bytes.Compare(c.Records[i].Key, c.Records[i-1].Key) <= 0 {
-			r.Fail("the records are not sorted")
-		}
-		if r.Err() != nil {
-			break
-		}
-	}
-	if r.Len() > 0 {
-		c.Salt = r.Take(SaltSize)
-	}
-	if len(c.Records) == 0 && (c.Salt == nil || len(c.Fields) > 0) {
-		r.Fail("a part has no records")
-	}
-	return c, r.End()
-}
-
-func (rec *Record) parse(r *wire.Reader, fields int) {
-	rec.Key = r.Bytes(1, KeyMax)
-	switch r.Byte() {
-	case recordEdited:
-	case recordDeleted:
-		rec.Delete = true
-		return
-	default:
-		r.FailWith(ErrNewer)
-	}
-	n := r.Count(fields, 3)
-	if n == 0 {
-		return
-	}
-	rec.Ops = make([]Op, n)
-	for i := range rec.Ops {
-		op := &rec.Ops[i]
-		op.parse(r, fields)
-		if i > 0 && op.Field <= rec.Ops[i-1].Field {
-			r.Fail("the operations are not sorted by field")
-		}
-	}
-}
+func ParseChanges(p []byte) (*Changes, error) { return new(Parser).Parse(p) }
 
 func (op *Op) parse(r *wire.Reader, fields int) {
 	field := r.Uvarint()

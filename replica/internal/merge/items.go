@@ -26,7 +26,7 @@ func (r *Record) End() {
 			slices.SortFunc(f.Items, func(a, b Item) int { return bytes.Compare(a.Key, b.Key) })
 		}
 	}
-	r.Fields = slices.DeleteFunc(r.Fields, Field.empty)
+	r.tidy()
 }
 
 // applyItems merges an operation on a set or a map, in one pass over both.

@@ -23,6 +23,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
@@ -165,8 +166,22 @@ func (r *Record) Apply(change *entry.Record, fields []string, at Stamp, o Order)
 		}
 		r.Fields[field].apply(op, at, o, r.many)
 	}
-	r.Fields = slices.DeleteFunc(r.Fields, Field.empty)
-	if len(r.Fields) > 0 && !slices.IsSortedFunc(r.Fields, compareFields) {
+	r.tidy()
+}
+
+// tidy drops the fields that are empty, and sorts the others. Mostly there is nothing to do, so it
+// copies no field to find out.
+func (r *Record) tidy() {
+	sorted, empty := true, false
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		empty = empty || f.empty()
+		sorted = sorted && (i == 0 || r.Fields[i-1].compare(f.Name, f.Kind) <= 0)
+	}
+	if empty {
+		r.Fields = slices.DeleteFunc(r.Fields, func(f Field) bool { return f.empty() })
+	}
+	if !sorted {
 		slices.SortFunc(r.Fields, compareFields)
 	}
 }
@@ -210,15 +225,30 @@ func unseen(versions []Version, o Order) []Version {
 
 // find returns the index of a field, or where it would be.
 func find(fields []Field, name string, kind entry.OpKind) (i int, found bool) {
-	return slices.BinarySearchFunc(fields, Field{Name: name, Kind: kind}, compareFields)
+	end := len(fields)
+	for i < end {
+		mid := int(uint(i+end) / 2)
+		if fields[mid].compare(name, kind) < 0 {
+			i = mid + 1
+		} else {
+			end = mid
+		}
+	}
+	return i, i < len(fields) && fields[i].Kind == kind && fields[i].Name == name
 }
 
-func compareFields(a, b Field) int {
-	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
+func compareFields(a, b Field) int { return a.compare(b.Name, b.Kind) }
+
+// compare compares the place of a field with that of the one of a name and a kind.
+func (f *Field) compare(name string, kind entry.OpKind) int {
+	if c := strings.Compare(f.Name, name); c != 0 {
+		return c
+	}
+	return cmp.Compare(f.Kind, kind)
 }
 
 // empty reports whether the field has the state of one that was never written.
-func (f Field) empty() bool {
+func (f *Field) empty() bool {
 	return len(f.Versions) == 0 && f.Value == nil && f.Sum == 0 && len(f.Items) == 0
 }
 
