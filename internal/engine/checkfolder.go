@@ -72,7 +72,7 @@ func (e *Engine) checkStrayInstalling(
 	for kind, number := range dir.All() {
 		making := number >= handedOut && number < now
 		name := kind.Name(number)
-		if known[number] || making || slices.Contains(e.installing.garbage, name) {
+		if known[number] || making || e.isGarbageInstalling(name) {
 			continue
 		}
 		path := filepath.Join(e.dir, name)

@@ -68,7 +68,7 @@ type Engine struct {
 		copied    error             // why a copy of the manifest was read; nil if none was
 		edits     int               // in the manifest, behind the version that it starts with
 		logs      []uint64          // live log segments besides the active one, oldest first
-		garbage   []string          // files that nothing refers to and that could not be removed
+		garbage   []garbage         // to be removed
 		pinned    map[string]int    // files that backups copy, and how many; garbage until then
 	}
 	undeleted atomic.Bool   // installing.garbage has files whose removal failed

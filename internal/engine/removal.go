@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/superversion"
@@ -62,13 +63,18 @@ func (e *Engine) removeUnneededInstalling(old *superversion.Levels, version *man
 }
 
 // unlinkInstalling opens a file that readers may still need, then removes it. One that is only
-// elsewhere stays there for them.
+// elsewhere stays there for them, and one that cannot be opened now stays until it can; a damaged
+// one is of no use to them.
 func (e *Engine) unlinkInstalling(name string, open func() error) {
 	if vfs.Elsewhere(e.folder, filepath.Join(e.dir, name)) {
 		return
 	}
 	if err := open(); err != nil {
 		e.options.Logger.Warn("open obsolete file", "dir", e.dir, "file", name, "err", err)
+		if !errors.Is(err, corrupt.Err) {
+			e.keepGarbageInstalling(garbage{name, open})
+			return
+		}
 	}
 	e.removeFileInstalling(name)
 }
@@ -80,7 +86,7 @@ func (e *Engine) removeFileInstalling(name string) {
 		return // it may be another's
 	}
 	if e.installing.pinned[name] > 0 {
-		e.installing.garbage = append(e.installing.garbage, name)
+		e.installing.garbage = append(e.installing.garbage, garbage{name: name})
 		return
 	}
 	err := e.folder.Remove(filepath.Join(e.dir, name))
@@ -89,17 +95,39 @@ func (e *Engine) removeFileInstalling(name string) {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		e.options.Logger.Warn("remove obsolete file", "dir", e.dir, "file", name, "err", err)
-		e.installing.garbage = append(e.installing.garbage, name)
-		e.undeleted.Store(true)
-		e.rest.later()
+		e.keepGarbageInstalling(garbage{name: name})
 	}
 }
 
+// garbage is a file that the manifest does not name and that could not be removed yet.
+type garbage struct {
+	name string
+	open func() error // for readers, before it is removed; nil if none can need the file
+}
+
+// keepGarbageInstalling has the next install, Close or a timer try again. After Close, the next
+// Open removes the file.
+func (e *Engine) keepGarbageInstalling(g garbage) {
+	e.installing.garbage = append(e.installing.garbage, g)
+	e.undeleted.Store(true)
+	e.rest.later()
+}
+
+// isGarbageInstalling reports whether the file waits to be removed.
+func (e *Engine) isGarbageInstalling(name string) bool {
+	named := func(g garbage) bool { return g.name == name }
+	return slices.ContainsFunc(e.installing.garbage, named)
+}
+
 func (e *Engine) removeGarbageInstalling() {
-	names := e.installing.garbage
+	all := e.installing.garbage
 	e.installing.garbage = nil
-	for _, name := range names {
-		e.removeFileInstalling(name)
+	for _, g := range all {
+		if g.open != nil {
+			e.unlinkInstalling(g.name, g.open)
+		} else {
+			e.removeFileInstalling(g.name)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -41,5 +42,34 @@ func TestOpenTable_mapsAllButSmallCatalogs(t *testing.T) {
 	}
 	if len(data) == 0 || !slices.Equal(mapped, data) {
 		t.Errorf("tables %v are mapped, want %v", mapped, data)
+	}
+}
+
+func TestRemoval_waitsForReadersThatCannotOpenTheFile(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		cause error
+		kept  bool
+	}{
+		{"now", errBroken, true},
+		{"ever", corrupt.New("000001.table", 0, "damaged"), false},
+	} {
+		disk := closed(t, "a")
+		e := mustOpen(t, disk, calm())
+		tables := named(t, disk, tableSuffix)
+		cause := test.cause
+		open := func() error { return cause }
+
+		e.installing.Lock()
+		e.unlinkInstalling(tables[0], open)
+		e.installing.Unlock()
+		if kept := slices.Contains(named(t, disk, tableSuffix), tables[0]); kept != test.kept {
+			t.Errorf("a table that cannot be opened %s is kept: %v", test.name, kept)
+		}
+		cause = nil
+		e.removeAgain()
+		if left := named(t, disk, tableSuffix); slices.Contains(left, tables[0]) {
+			t.Errorf("a table that can be opened again is left: %v", left)
+		}
 	}
 }
