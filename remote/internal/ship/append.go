@@ -48,9 +48,7 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 		return nil, nil
 	}
 	next := &shipment{began: time.Now(), through: s.engine.Local()}
-	if next.through > s.shipped.Load() {
-		s.behind.CompareAndSwap(0, next.began.UnixNano())
-	}
+	s.lag.wait(next.through, next.began)
 	// What is shipped must not be undone by a crash here.
 	if err := s.engine.SyncThrough(next.through); err != nil && next.through > head.Commit {
 		return nil, err
@@ -127,13 +125,7 @@ func (s *Shipper) settle(ctx context.Context) (again *history.Request, err error
 func (s *Shipper) delivered(last *shipment, state *object.State) {
 	s.group.callers.Store(state.Commit - s.shipped.Load())
 	s.shipped.Store(state.Commit)
-	if state.Commit >= last.through {
-		since := int64(0)
-		if s.engine.Local() > last.through {
-			since = last.began.UnixNano() // what came since has not waited for longer
-		}
-		s.behind.Store(since)
-	}
+	s.lag.delivered(state.Commit, last.through, last.began)
 	if s.config.Withhold {
 		s.engine.Acknowledge(state.Commit)
 	}

@@ -84,7 +84,7 @@ type Shipper struct {
 
 	due     atomic.Uint64 // commits up to this one do not wait for others any more
 	shipped atomic.Uint64 // the newest commit in the log of the store
-	behind  atomic.Int64  // since when a commit waits, in nanoseconds since 1970; 0: none does
+	lag     lag
 
 	writing sync.Mutex // held for moments
 	writer  *history.Writer
@@ -114,6 +114,7 @@ func (s *Shipper) Start(e *engine.Engine) error {
 	ctx, stop := context.WithCancel(context.Background())
 	s.engine, s.follower, s.stop = e, follower, stop
 	s.shipped.Store(s.writer.State().Commit)
+	s.lag.delivered(s.shipped.Load(), 0, time.Time{})
 	s.group.taken.Store(s.shipped.Load())
 	s.collector.last = s.writer.State().Number
 	s.cargo.changed.Store(true)
@@ -131,7 +132,7 @@ func (s *Shipper) watch(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		s.behind.CompareAndSwap(0, time.Now().UnixNano())
+		s.lag.wait(newest, time.Now())
 		if s.config.Interval == 0 {
 			s.gather(ctx, newest)
 		} else if !sleep(ctx, s.config.Interval, s.hurry) {
@@ -180,8 +181,7 @@ func (s *Shipper) Admit(ctx context.Context) error {
 		s.mu.Lock()
 		ended, moved := s.ended, s.moved
 		s.mu.Unlock()
-		since := s.behind.Load()
-		if ended != nil || since == 0 || time.Since(time.Unix(0, since)) < s.config.MaxLag {
+		if ended != nil || s.lag.now() < s.config.MaxLag {
 			return ended
 		}
 		select {
@@ -250,6 +250,7 @@ func (s *Shipper) Stop(ctx context.Context) error {
 	var err error
 	if ended == nil {
 		err = s.finish(ctx)
+		s.running.Wait() // for a state that is being stored
 	}
 	s.end(engine.ErrClosed)
 	if s.shipped.Load() < s.engine.Local() {
@@ -299,14 +300,11 @@ func (s *Shipper) Status() Status {
 	defer s.mu.Unlock()
 	st := Status{
 		Epoch: s.epoch, Shipped: s.shipped.Load(), Newest: s.engine.Local(),
-		Failed: s.failed, Ended: s.ended,
+		Lag: s.lag.now(), Failed: s.failed, Ended: s.ended,
 	}
 	s.collector.mu.Lock()
 	st.Uncollected = s.collector.failure
 	s.collector.mu.Unlock()
-	if since := s.behind.Load(); since != 0 {
-		st.Lag = time.Since(time.Unix(0, since))
-	}
 	return st
 }
 

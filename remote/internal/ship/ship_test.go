@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/engine"
@@ -199,6 +200,37 @@ func TestShipper_storesAStateNowAndThen(t *testing.T) {
 	if err != nil || len(states) == 0 || len(states) > 3 {
 		t.Errorf("the states are %d: %v", states, err)
 	}
+}
+
+func TestShipper_isDoneWhenItHasStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stored := false
+		server := faultstore.NewServer(memstore.New())
+		source, err := NewSource(t.Context(), server.Client(func(r faultstore.Request) faultstore.Fate {
+			if r.Op == faultstore.Put && strings.HasPrefix(r.Name, "state/") {
+				<-time.After(time.Second)
+				stored = true
+			}
+			return faultstore.Answered
+		}))
+		ok(t, err)
+		s := New(source, Config{
+			Window: 1, Uploads: 1, Interval: time.Hour, MaxLag: time.Hour, Retention: time.Hour,
+		})
+		e, err := engine.Open(memfs.New(), "db", engine.Options{Shipper: s})
+		ok(t, err)
+		ok(t, s.Start(e))
+		for s.state().Number < stateEvery-1 {
+			ok(t, put(e, "key"))
+			ok(t, s.Wait(t.Context()))
+		}
+		ok(t, put(e, "the last one"))
+		ok(t, e.Close())
+		ok(t, s.Stop(t.Context()))
+		if !stored {
+			t.Error("it has stopped, and a state is still on its way, or none was stored")
+		}
+	})
 }
 
 func TestShipper_failsWhatWaitsOnceItIsFenced(t *testing.T) {
