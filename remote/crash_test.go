@@ -51,6 +51,7 @@ type machine struct {
 	rng       *rand.Rand
 	image     *memfs.FS // what its disk keeps, once it has crashed
 	leastKept int64     // acknowledged when it crashed
+	points    int       // faults, and its crash
 }
 
 // newMachine returns a machine that crashes at some request or operation of its disk.
@@ -96,7 +97,11 @@ func (m *machine) fate(n int) faultstore.Fate {
 	if m.rng.IntN(n) > 0 {
 		return faultstore.Answered
 	}
-	return faultstore.Fate(m.rng.IntN(int(faultstore.Late) + 1))
+	fate := faultstore.Fate(m.rng.IntN(int(faultstore.Late) + 1))
+	if fate != faultstore.Answered {
+		m.points++
+	}
+	return fate
 }
 
 // crash ends the machine: no request has an effect any more, and its disk is as it was.
@@ -104,6 +109,7 @@ func (m *machine) crash() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.image == nil {
+		m.points++
 		m.end()
 		m.leastKept = m.acked.Load()
 		m.client.Crash()
@@ -220,21 +226,32 @@ func TestCrash_keepsAPrefixWithAllThatIsSafe(t *testing.T) {
 	if first == 0 {
 		first = rand.Uint64()
 	}
-	crashes, lost, standbys := 0, 0, 0
+	var all tried
 	for seed := first; seed < first+uint64(*runs); seed++ {
-		c, l, s := runCrashes(t, seed)
-		crashes, lost, standbys = crashes+c, lost+l, standbys+s
+		runCrashes(t, seed, &all)
 		if t.Failed() {
 			t.Fatalf("repeat with -crash.seed %d -crash.runs 1", seed)
 		}
 	}
 	t.Logf("from seed %d on: %d machines crashed, %d commits were only in their folders, %d standbys "+
-		"took over", first, crashes, lost, standbys)
+		"took over", first, all.crashes, all.lost, all.standbys)
+	t.Logf("trust: %d %s", all.points, pointsNoun)
+}
+
+// pointsNoun is what module trust calls the points of histories, and faults at each request.
+const pointsNoun = "crashes, stalls and faults of databases in object storage"
+
+// tried is what histories of crashes went through.
+type tried struct {
+	crashes  int // of machines on their own accord
+	lost     int // commits that were only in their folders
+	standbys int // which took over
+	points   int // crashes of all machines, stalls, faults, and requests that came late
 }
 
 // runCrashes lets machines crash one after the other; the next one has the folder that is left, or
 // none. Some do not crash, but go on while the next one takes over.
-func runCrashes(t *testing.T, seed uint64) (crashes, lost, standbys int) {
+func runCrashes(t *testing.T, seed uint64, sum *tried) {
 	h := newHistory(t, seed)
 	server := faultstore.NewServer(memstore.New())
 	disk := memfs.NewCrashable()
@@ -244,6 +261,7 @@ func runCrashes(t *testing.T, seed uint64) (crashes, lost, standbys int) {
 	defer func() {
 		for _, m := range all {
 			m.close(t)
+			sum.points += m.points
 		}
 	}()
 	for range 6 {
@@ -261,13 +279,16 @@ func runCrashes(t *testing.T, seed uint64) (crashes, lost, standbys int) {
 		made := len(h.states) - 1
 		for n := server.UnderWay(); n > 0 && h.rng.IntN(3) > 0; n = server.UnderWay() {
 			ok(t, server.Deliver(h.rng.IntN(n)))
+			sum.points++
 		}
 		if m.ctx.Err() != nil {
-			crashes++
+			sum.crashes++
 		}
 		wantShipped(t, h, server, m)
 		stalled := m.ctx.Err() == nil && h.rng.IntN(2) == 0
-		if !stalled {
+		if stalled {
+			sum.points++
+		} else {
 			m.crash()
 		}
 		taker := next
@@ -278,7 +299,7 @@ func runCrashes(t *testing.T, seed uint64) (crashes, lost, standbys int) {
 			all = append(all, taker)
 		}
 		taker.run(t, h)
-		lost += max(0, made-int(taker.acked.Load()))
+		sum.lost += max(0, made-int(taker.acked.Load()))
 		if m.db != nil && m.db.Status().Epoch == taker.db.Status().Epoch {
 			t.Fatal("two writers have one epoch")
 		}
@@ -290,14 +311,13 @@ func runCrashes(t *testing.T, seed uint64) (crashes, lost, standbys int) {
 		if stalled {
 			m.wantFenced(t)
 		}
-		standbys += m.tookOver() + taker.tookOver()
+		sum.standbys += m.tookOver() + taker.tookOver()
 		taker.crash()
 		if disk, fresh = memfs.NewCrashable(), h.rng.IntN(2) == 0; !fresh {
 			disk = taker.image.CrashKeepAll()
 		}
 	}
 	wantNoLeftovers(t, h, server)
-	return crashes, lost, standbys
 }
 
 // wantShipped wants a copy of what is in the store to have all that a machine has reported.

@@ -49,6 +49,7 @@ func TestWait_losesNothingWhateverFails(t *testing.T) {
 		}
 	}
 	t.Logf("%d faults at each of %d requests", len(faults()), requests)
+	t.Logf("trust: %d %s", len(faults())*requests, pointsNoun)
 }
 
 // live is the life of a machine with a fault at one request, and of the next machine. It returns

@@ -31,6 +31,19 @@ PASS
 	}
 }
 
+func TestPassed_countsTestsAndTheirParts(t *testing.T) {
+	got := passed(`=== RUN   TestA
+    --- PASS: TestA/part (0.00s)
+--- PASS: TestA (0.10s)
+--- SKIP: TestB (0.00s)
+    a_test.go:7: said --- PASS: in passing
+PASS
+`)
+	if got != 2 {
+		t.Errorf("got %d", got)
+	}
+}
+
 func TestFuzzed_isTheLastNumber(t *testing.T) {
 	output := `fuzz: elapsed: 0s, gathering baseline coverage: 0/12 completed
 fuzz: elapsed: 3s, execs: 15000 (5000/sec), new interesting: 2 (total: 14)

@@ -42,6 +42,9 @@ func (r *runner) step(ctx context.Context, s step) error {
 		return err
 	}
 	found := counted(output)
+	if n := passed(output); n > 0 && s.passes != "" {
+		found = append(found, row{noun: s.passes, count: n})
+	}
 	if reason := skipped(output); len(found) == 0 && reason != "" {
 		fmt.Fprintf(r.progress, "    skipped: %s\n", reason)
 		return nil

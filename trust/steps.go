@@ -17,10 +17,11 @@ const (
 
 // step is a command that tries many things and logs how many.
 type step struct {
-	name  string         // shown as progress
-	dir   string         // from the repository's root
-	args  string         // of go test, at every level
-	level [levels]string // of go test, at each level
+	passes string         // if not empty, tests that pass are counted as this, too
+	name   string         // shown as progress
+	dir    string         // from the repository's root
+	args   string         // of go test, at every level
+	level  [levels]string // of go test, at each level
 }
 
 // The folders of the modules, from the repository's root.
@@ -99,6 +100,29 @@ var steps = []step{
 	{
 		name: "killed syncs", dir: signed, args: "./kill -kill.seed SEED",
 		level: [levels]string{"-kill.rounds 50", "-kill.rounds 200", "-kill.rounds 2000"},
+	},
+	{
+		name: "crashes and faults of databases in object storage", dir: library,
+		args:  "./remote -run ^Test(Crash|Wait_losesNothing) -crash.seed SEED",
+		level: [levels]string{"-crash.runs 40", "-crash.runs 300", "-crash.runs 10000"},
+	},
+	{name: "folders as stores", dir: library, args: "./remote/folderstore -run ^TestCrash_"},
+	{
+		name: "simulated logs", dir: library,
+		args:  "./remote/internal/history -run ^TestSim_ -sim.seed SEED",
+		level: [levels]string{"-sim.runs 3000", "-sim.runs 10000", "-sim.runs 300000"},
+	},
+	{
+		name: "all orders of small logs", dir: library, args: "./remote/internal/model",
+		level: [levels]string{"", "-model.large", "-model.large"},
+	},
+	{
+		name: "the same tests on one processor and on two", dir: library,
+		passes: "tests on one processor or two",
+		args: "-cpu 1,2 ./remote ./remote/folderstore ./remote/internal/diskcache " +
+			"./remote/internal/history ./remote/internal/object ./remote/internal/objectfs " +
+			"./remote/internal/ship ./internal/engine ./internal/commit",
+		level: [levels]string{"-short", "-count 2", "-count 100"},
 	},
 	{name: "servers of object storage", dir: bucket, args: ". -run ^TestServers -servers"},
 	{

@@ -53,6 +53,13 @@ func counted(output string) []row {
 	return t.rows
 }
 
+// pass matches a test that has passed, or a part of one, in the output of go test -v. It is
+// immutable.
+var pass = regexp.MustCompile(`(?m)^\s*--- PASS: `)
+
+// passed returns how many tests have passed, and parts of them.
+func passed(output string) uint64 { return uint64(len(pass.FindAllStringIndex(output, -1))) }
+
 // skips matches a test that is skipped, in the output of go test -v, and the line with the reason.
 // It is immutable.
 var skips = regexp.MustCompile(`(?sm)_test\.go:\d+: ([^\n]+)\n.*^--- SKIP: `)

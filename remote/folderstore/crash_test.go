@@ -122,7 +122,7 @@ func TestCrash_keepsWhatWasStored(t *testing.T) {
 			}
 		}
 		if ended {
-			t.Logf("%d crash points", 4*n)
+			t.Logf("trust: %d crash points of folders as stores", 4*n)
 			return
 		}
 	}

@@ -227,8 +227,8 @@ func runSims(t *testing.T, first uint64, n int) {
 		points, acks, numbers = points+s.points, acks+s.acks, numbers+s.judge.truth.Number
 		voids += len(s.judge.truth.Void)
 	}
-	t.Logf("from seed %d on: %d crashes, faults and late effects; %d numbers, %d void, %d acked",
-		first, points, numbers, voids, acks)
+	t.Logf("from seed %d on: %d numbers, %d void, %d acked", first, numbers, voids, acks)
+	t.Logf("trust: %d crashes, faults and late effects in simulated logs", points)
 }
 
 // all runs writers and followers, which are replaced when they end, and then reads the log.

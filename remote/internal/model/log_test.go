@@ -31,6 +31,7 @@ func TestLog_rulesHold(t *testing.T) {
 			t.Errorf("%+v: %v", w, r)
 		}
 		t.Logf("%+v: %v", w, r)
+		t.Logf("trust: %d states of the model of a log", r.States)
 	}
 }
 

@@ -16,6 +16,7 @@ func TestPins_rulesHold(t *testing.T) {
 			t.Errorf("%+v: %v", w, r)
 		}
 		t.Logf("%+v: %v", w, r)
+		t.Logf("trust: %d states of the model of pins", r.States)
 	}
 }
 
