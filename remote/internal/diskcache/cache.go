@@ -4,7 +4,8 @@
 // What is put goes, in pieces, to the end of the newest segment: a file of records that only grows.
 // Where pieces are is in memory only, and read from the segments again when the folder is opened.
 // If another segment would pass the limit, the oldest one is removed; of the pieces in it, some
-// that were used since they were written are written again.
+// that were used since they were written are written again. Each session begins a segment, so short
+// sessions leave small ones; once there are many, they are written again as one.
 //
 //	segment := magic:8 version:u32 checksum:u32 owner:[32] record*
 //	record  := header:u32 sum:u32 number:u64 at:u64 length:u32 kind:u8 0:[3] data
@@ -41,8 +42,12 @@ const (
 	// pieceBytes is the most that a piece has, so that a small read verifies little. Most blocks of
 	// tables are one piece.
 	pieceBytes = 32 << 10
-	// carryShare of a segment, as a divisor, is how much of a removed segment is written again.
+	// carryShare of a segment, as a divisor, is how much of removed segments is written again.
 	carryShare = 4
+	// countShare of a segment, as a divisor, is the size of segments on average once there are so many
+	// that the small ones are written again as one. So there are at most countShare * segmentShare of
+	// them up to a limit of 4 GiB, each an open file.
+	countShare = 4
 )
 
 // ID is an object that a cache has parts of.
@@ -132,6 +137,9 @@ func (c *Cache) load() error {
 	for _, number := range numbers {
 		c.next = number + 1
 		s, pieces, err := c.readSegment(number)
+		if errors.Is(err, errUnopened) {
+			return err // and the segment stays: another time, it may open
+		}
 		if err != nil {
 			if err := c.folder.Remove(c.path(number)); err != nil {
 				return err
@@ -145,7 +153,7 @@ func (c *Cache) load() error {
 		}
 	}
 	for len(c.segments) > 0 && c.total > c.config.Limit {
-		if err := c.removeOldest(); err != nil {
+		if err := c.remove(0); err != nil {
 			return err
 		}
 	}

@@ -157,6 +157,52 @@ func TestCache_staysWhenItIsOpenedAgain(t *testing.T) {
 	ok(t, other.Close())
 }
 
+func TestCache_hasFewFilesAfterManyShortSessions(t *testing.T) {
+	disk := memfs.New()
+	const sessions = 1000
+	for n := range uint64(sessions) {
+		c := open(t, disk, LimitMin)
+		id := ID{folder.Table, n}
+		c.Put(id, truth(id, 0, 200), 0)
+		ok(t, c.Close())
+		names, err := disk.List("cache")
+		ok(t, err)
+		if most := countShare*LimitMin/segmentBytesMin + 1; len(names) > most+1 { // and the lock
+			t.Fatalf("after %d sessions, there are %d segments, want at most %d", n+1, len(names)-1, most)
+		}
+	}
+	c := open(t, disk, LimitMin)
+	for n := range uint64(sessions) {
+		if !wantRight(t, c, ID{folder.Table, n}, 0, 200) {
+			t.Fatalf("what session %d has put is gone", n+1)
+		}
+	}
+}
+
+func TestCache_staysWhenItCannotBeOpened(t *testing.T) {
+	disk := memfs.New()
+	id := ID{folder.Table, 1}
+	c := open(t, disk, LimitMin)
+	c.Put(id, truth(id, 0, 200), 0)
+	ok(t, c.Close())
+	busy := errors.New("too many open files")
+	_, err := Open(Config{
+		Dir: "cache", Owner: [32]byte{7},
+		Files: faultfs.New(disk, func(op faultfs.Op) error {
+			if op.Kind == faultfs.Open && filepath.Ext(op.Name) == segmentSuffix {
+				return busy
+			}
+			return nil
+		}),
+	})
+	if !errors.Is(err, busy) {
+		t.Errorf("the error is %v", err)
+	}
+	if c = open(t, disk, LimitMin); !wantRight(t, c, id, 0, 200) {
+		t.Error("what was put is gone")
+	}
+}
+
 func TestCache_keepsWhatIsUsed(t *testing.T) {
 	c := open(t, memfs.New(), 2<<20)
 	used := ID{folder.Values, 1}

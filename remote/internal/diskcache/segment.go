@@ -40,8 +40,12 @@ type piece struct {
 	used   atomic.Bool
 }
 
-// errDamaged reports bytes that are not those that were written.
-var errDamaged = errors.New("damaged")
+var (
+	// errDamaged reports bytes that are not those that were written.
+	errDamaged = errors.New("damaged")
+	// errUnopened reports a segment that cannot be opened, which does not say what is in it.
+	errUnopened = errors.New("the segment cannot be opened")
+)
 
 func segmentName(number uint64) string { return fmt.Sprintf("%06d%s", number, segmentSuffix) }
 
@@ -116,7 +120,7 @@ func (p *piece) read(dst []byte, skip uint64) error {
 func (c *Cache) readSegment(number uint64) (s *segment, pieces []*piece, err error) {
 	file, err := c.folder.Open(c.path(number))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%w: %w", errUnopened, err)
 	}
 	s = &segment{number: number, file: file}
 	if s.size, err = file.Size(); err == nil {

@@ -71,12 +71,19 @@ func (c *Cache) appendRecord(p *piece, record []byte) error {
 func (c *Cache) last() *segment { return c.segments[len(c.segments)-1] }
 
 // rotate starts a new segment, and removes the oldest ones if both would pass the limit. Some of
-// what was used in them goes into the new one.
+// what was used in them goes into the new one. If there are too many segments, all of what is in
+// small ones does.
 func (c *Cache) rotate() error {
 	var carried []carried
 	for len(c.segments) > 0 && c.total+c.segment > c.config.Limit {
 		carried = c.carry(carried)
-		if err := c.removeOldest(); err != nil {
+		if err := c.remove(0); err != nil {
+			return err
+		}
+	}
+	if int64(len(c.segments)) >= c.config.Limit/c.segment*countShare {
+		var err error
+		if carried, err = c.merge(carried); err != nil {
 			return err
 		}
 	}
@@ -107,37 +114,68 @@ type carried struct {
 	record []byte
 }
 
-// carry returns the pieces of the oldest segment that were used since they were written, the newest
+// carry adds the pieces of the oldest segment that were used since they were written, the newest
 // first, as far as there is room for them.
 func (c *Cache) carry(all []carried) []carried {
-	room := c.segment / carryShare
-	for _, other := range all {
-		room -= int64(len(other.record))
-	}
-	c.mu.RLock()
-	pieces := slices.Clone(c.segments[0].pieces)
-	c.mu.RUnlock()
-	for _, p := range slices.Backward(pieces) {
-		if !p.used.Load() || int64(p.length)+headerBytes > room {
-			continue
+	room := c.room(all)
+	for _, p := range slices.Backward(c.pieces(0)) {
+		if p.used.Load() && int64(p.length)+headerBytes <= room {
+			all = appendCarried(all, p)
+			room = c.room(all)
 		}
-		data := make([]byte, p.length)
-		if p.read(data, 0) != nil {
-			continue
-		}
-		again := &piece{id: p.id, at: p.at, length: p.length}
-		all = append(all, carried{again, appendRecord(nil, again, data)})
-		room -= int64(p.length) + headerBytes
 	}
 	return all
 }
 
-// removeOldest removes the oldest segment with all pieces in it.
-func (c *Cache) removeOldest() error {
+// merge adds all pieces of small segments, the newest first, as far as there is room for those of
+// one, and removes these segments.
+func (c *Cache) merge(all []carried) ([]carried, error) {
+	for i := len(c.segments) - 1; i >= 0; i-- {
+		if c.segments[i].size > c.room(all) {
+			continue
+		}
+		for _, p := range c.pieces(i) {
+			all = appendCarried(all, p)
+		}
+		if err := c.remove(i); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// room returns how many bytes of other segments a new one may begin with, besides those given.
+func (c *Cache) room(all []carried) int64 {
+	room := c.segment / carryShare
+	for _, other := range all {
+		room -= int64(len(other.record))
+	}
+	return room
+}
+
+// pieces returns the pieces in a segment.
+func (c *Cache) pieces(i int) []*piece {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.Clone(c.segments[i].pieces)
+}
+
+// appendCarried appends a piece, unless it is damaged.
+func appendCarried(all []carried, p *piece) []carried {
+	data := make([]byte, p.length)
+	if p.read(data, 0) != nil {
+		return all
+	}
+	again := &piece{id: p.id, at: p.at, length: p.length}
+	return append(all, carried{again, appendRecord(nil, again, data)})
+}
+
+// remove removes a segment with all pieces in it.
+func (c *Cache) remove(i int) error {
 	c.mu.Lock()
-	s := c.segments[0]
-	c.segments = slices.Delete(c.segments, 0, 1)
-	c.current = c.current && len(c.segments) > 0
+	s := c.segments[i]
+	c.segments = slices.Delete(c.segments, i, i+1)
+	c.current = c.current && i < len(c.segments)
 	for _, p := range s.pieces {
 		c.forgetLocked(p)
 	}
