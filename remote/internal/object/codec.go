@@ -1,6 +1,7 @@
 package object
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/klauspost/compress/zstd"
@@ -42,12 +43,15 @@ func NewCodec() (*Codec, error) {
 	return &Codec{encoder, decoder}, nil
 }
 
+// ErrTooLarge reports what is too much for one object.
+var ErrTooLarge = errors.New("too much for one object")
+
 // seal returns an object with this payload, compressed if that makes it smaller and readers accept
 // it.
 func (c *Codec) seal(h *Header, k kind, payload []byte) ([]byte, error) {
 	if len(payload) > k.rawMax() {
-		return nil, fmt.Errorf("encode %s %d: its payload has %d bytes, at most %d", k, h.Number,
-			len(payload), k.rawMax())
+		return nil, fmt.Errorf("encode %s %d: its payload has %d bytes, at most %d: %w", k, h.Number,
+			len(payload), k.rawMax(), ErrTooLarge)
 	}
 	rawBytes := 0
 	if len(payload) >= compressBytes && !block.LooksRandom(payload) {
@@ -57,8 +61,8 @@ func (c *Codec) seal(h *Header, k kind, payload []byte) ([]byte, error) {
 		}
 	}
 	if size := HeaderBytes + len(payload); size > k.storedMax() {
-		return nil, fmt.Errorf("encode %s %d: it has %d bytes, at most %d", k, h.Number, size,
-			k.storedMax())
+		return nil, fmt.Errorf("encode %s %d: it has %d bytes, at most %d: %w", k, h.Number, size,
+			k.storedMax(), ErrTooLarge)
 	}
 	object := make([]byte, 0, HeaderBytes+len(payload))
 	return append(h.append(object, k, payload, rawBytes), payload...), nil

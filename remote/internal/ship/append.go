@@ -72,7 +72,11 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if next.request, err = s.writer.Prepare(parts); err != nil {
+	next.request, err = s.writer.Prepare(parts)
+	if errors.Is(err, object.ErrTooLarge) && len(parts) > 1 {
+		next.request, err = s.writer.Prepare(parts[:1]) // the others fit into the next one
+	}
+	if err != nil {
 		return nil, err
 	}
 	s.group.taken.Store(next.request.Next().Commit)
