@@ -13,8 +13,8 @@ import (
 	"github.com/stoatdb/stoat/remote/memstore"
 )
 
-// TestShipper_sendsAloneWhatDoesNotFitTogether has commits of 3.2 MB, and tables of one key each, so
-// that the edit with their bounds has 6.4 MB more. A log object takes 8 MiB.
+// TestShipper_sendsAloneWhatDoesNotFitTogether has commits of 3.2 MB, and tables of one key each,
+// so that the edit with their bounds has 6.4 MB more. A log object takes 8 MiB.
 func TestShipper_sendsAloneWhatDoesNotFitTogether(t *testing.T) {
 	const seed = 7
 	rng := rand.New(rand.NewPCG(seed, 0))
