@@ -126,6 +126,12 @@ var steps = []step{
 	},
 	{name: "servers of object storage", dir: bucket, args: ". -run ^TestServers -servers"},
 	{
+		name: "failovers", dir: bucket, args: "./failover -servers -failover.seed SEED",
+		level: [levels]string{
+			"-failover.rounds 20", "-failover.rounds 100", "-failover.rounds 1000",
+		},
+	},
+	{
 		name: "killed processes", dir: here, args: "./kill -kill.seed SEED",
 		level: [levels]string{
 			"-kill.rounds 50 -kill.opens 100", "-kill.rounds 300 -kill.opens 1000",

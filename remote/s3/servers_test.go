@@ -1,22 +1,17 @@
 package s3
 
 import (
-	"bufio"
-	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"net/http"
-	"os/exec"
-	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 
 	"github.com/stoatdb/stoat/remote/objstore"
 	"github.com/stoatdb/stoat/remote/remotetest"
+	"github.com/stoatdb/stoat/remote/s3/internal/server"
 )
 
 var servers = flag.Bool("servers", false, "install real servers, and test the store on them")
@@ -27,80 +22,13 @@ func installed(t *testing.T, name string) string {
 	if !*servers {
 		t.Skip("needs -servers")
 	}
-	out, err := exec.CommandContext(t.Context(), "servers/install", name).Output()
-	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			err = fmt.Errorf("%w: %s", err, exit.Stderr)
-		}
-		t.Skipf("%s cannot be installed: %v", name, err)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// freeAddress returns an address where nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return address
-}
-
-// started starts a server until the end of the test, and returns when it has said that it listens.
-func started(t *testing.T, listens string, command ...string) {
-	t.Helper()
-	server := exec.Command(command[0], command[1:]...)
-	out, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.Stderr = server.Stdout
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ready, ended := make(chan struct{}), make(chan string)
-	go func() {
-		var said strings.Builder
-		lines, heard := bufio.NewScanner(out), false
-		for lines.Scan() {
-			if said.Len() < 1<<16 {
-				fmt.Fprintln(&said, lines.Text())
-			}
-			if !heard && strings.Contains(lines.Text(), listens) {
-				heard = true
-				close(ready)
-			}
-		}
-		ended <- said.String()
-	}()
-	select {
-	case <-ready:
-		t.Cleanup(func() {
-			_ = server.Process.Kill()
-			said := <-ended
-			_ = server.Wait()
-			if t.Failed() {
-				t.Log(said)
-			}
-		})
-	case said := <-ended:
-		t.Fatalf("%s: %v\n%s", command[0], server.Wait(), said)
-	case <-time.After(time.Minute):
-		_ = server.Process.Kill()
-		t.Fatalf("%s does not listen: %s", command[0], <-ended)
-	}
+	return server.Installed(t, name)
 }
 
 func TestServers_versitygw(t *testing.T) {
 	program := installed(t, "versitygw")
-	address := freeAddress(t)
-	started(t, "http://"+address, program, "--port", address, "--access", testKey, "--secret",
+	address := server.FreeAddress(t)
+	server.Start(t, address, program, "--port", address, "--access", testKey, "--secret",
 		testSecret, "posix", t.TempDir())
 	conforms(t, address)
 }
