@@ -4,11 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/remote/internal/diskcache"
+	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/objectfs"
 	"github.com/stoatdb/stoat/remote/internal/sparse"
 	"github.com/stoatdb/stoat/remote/internal/tail"
@@ -27,15 +29,18 @@ type farConfig struct {
 	files    vfs.FS // with the folder of the cache
 	dir      string // that folder; "": the cache is in memory
 	limit    int64  // of the cache; 0: a default
-	owner    [32]byte
-	logger   *slog.Logger // may be nil
-	missing  func()       // is called when an object is missing
+	database [16]byte
+	origin   [16]byte       // the id of its first claim
+	claims   history.Claims // as far as they are known
+	logger   *slog.Logger   // may be nil
+	missing  func()         // is called when an object is missing
 }
 
 // far is the files of a database in a store, read through a cache.
 type far struct {
 	*objectfs.Folder
-	ended chan struct{}
+	claims atomic.Pointer[history.Claims] // all of those that have made files
+	ended  chan struct{}
 }
 
 // openFar makes the files in a store readable.
@@ -54,17 +59,22 @@ func openFar(c farConfig) (*far, error) {
 		c.logger = slog.New(slog.DiscardHandler)
 	}
 	cache, err := diskcache.Open(diskcache.Config{
-		Files: c.files, Dir: c.dir, Limit: limit, Owner: c.owner,
-		Warn: func(err error) { c.logger.Warn("the cache of files in a store fails", "err", err) },
+		Files: c.files, Dir: c.dir, Limit: limit,
+		Owner: [32]byte(append(c.database[:], c.origin[:]...)),
+		Warn:  func(err error) { c.logger.Warn("the cache of files in a store fails", "err", err) },
 	})
 	if err != nil {
 		return nil, err
 	}
 	f := &far{ended: make(chan struct{})}
+	f.claims.Store(&c.claims)
 	patient := &tail.Patient{Store: c.store, Patience: c.patience, Ended: f.ended}
-	f.Folder = objectfs.New(patient, cache, c.missing)
+	f.Folder = objectfs.New(patient, cache, f.maker, c.missing)
 	return f, nil
 }
+
+// maker returns the id of the claim under which a file was made, as far as the cache has to know.
+func (f *far) maker(number uint64) [16]byte { return f.claims.Load().Maker(number) }
 
 // stop lets go of the cache. Files stay readable, and requests that fail are not made again. It is
 // to be called once.

@@ -10,6 +10,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/hook"
+	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/ship"
 	"github.com/stoatdb/stoat/remote/internal/tail"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -111,7 +112,7 @@ func openReader(
 		Replica: func(database, origin [16]byte) (*engine.Replica, error) {
 			r.far, err = openFar(farConfig{
 				store: r.store, patience: o.Patience, files: settings.FS, dir: dir, limit: o.CacheBytes,
-				owner: [32]byte(append(database[:], origin[:]...)), logger: o.Database.Logger,
+				database: database, origin: origin, logger: o.Database.Logger,
 				missing: func() { r.tail.Missing() }, // once it is open
 			})
 			if err != nil {
@@ -119,6 +120,7 @@ func openReader(
 			}
 			return r.openReplica(database, *o.Database, settings)
 		},
+		Claimed: func(claims history.Claims) { r.far.claims.Store(&claims) },
 	})
 	if errors.Is(err, objstore.ErrNotExist) {
 		err = ErrNone

@@ -217,13 +217,14 @@ func open(
 		return nil, err
 	}
 	db.far = &lazyFar{open: func() (*far, error) {
-		owner, err := db.shipper.Owner(context.Background())
+		database, claims, err := db.shipper.Claims(context.Background())
 		if err != nil {
 			return nil, err
 		}
 		return openFar(farConfig{
 			store: db.store, patience: o.Patience, files: files, dir: filepath.Join(dir, folder.CacheName),
-			limit: o.CacheBytes, owner: owner, logger: o.Database.Logger, missing: func() {},
+			limit: o.CacheBytes, database: database, origin: claims[0].ID, claims: claims,
+			logger: o.Database.Logger, missing: func() {},
 		})
 	}}
 	unfinished, err := engine.IsUnfinished(files, dir)

@@ -8,10 +8,10 @@
 // sessions leave small ones; once there are many, they are written again as one.
 //
 //	segment := magic:8 version:u32 checksum:u32 owner:[32] record*
-//	record  := header:u32 sum:u32 number:u64 at:u64 length:u32 kind:u8 0:[3] data
+//	record  := header:u32 sum:u32 number:u64 at:u64 length:u32 kind:u8 0:[3] maker:[16] data
 //
-// header is the checksum of the 28 bytes after it, and sum that of number, at, length and kind, and
-// the data. The owner says which objects they are. Nothing is synced: a piece that a crash tore is
+// header is the checksum of the 44 bytes after it, and sum that of the last 40 of them and the
+// data. The owner says which objects they are. Nothing is synced: a piece that a crash tore is
 // not there when it is asked for, because its checksum does not match. Segments of other owners,
 // and those without a valid beginning, are removed. Other files are left alone.
 //
@@ -54,6 +54,7 @@ const (
 type ID struct {
 	Kind   folder.Kind
 	Number uint64
+	Maker  [16]byte // who has made it: others may make another one by that name elsewhere
 }
 
 // Config says where a cache is.

@@ -59,7 +59,7 @@ func truth(id ID, at int64, n int) []byte {
 
 // place returns a random part of a random object.
 func place(rng *rand.Rand) (id ID, at int64, n int) {
-	id = ID{folder.Table, 1 + rng.Uint64N(12)}
+	id = ID{Kind: folder.Table, Number: 1 + rng.Uint64N(12)}
 	if rng.IntN(4) == 0 {
 		id.Kind = folder.Values
 	}
@@ -124,10 +124,10 @@ func TestCache_hasWhatWasPutWithinItsLimit(t *testing.T) {
 			}
 		}
 		ok(t, c.Close())
-		if wantRight(t, c, ID{folder.Table, 1}, 0, 1) {
+		if wantRight(t, c, ID{Kind: folder.Table, Number: 1}, 0, 1) {
 			t.Error("a closed cache has something")
 		}
-		c.Put(ID{folder.Table, 1}, []byte("x"), 0)
+		c.Put(ID{Kind: folder.Table, Number: 1}, []byte("x"), 0)
 	}
 	if hits == 0 {
 		t.Error("there was never a hit")
@@ -137,7 +137,7 @@ func TestCache_hasWhatWasPutWithinItsLimit(t *testing.T) {
 func TestCache_staysWhenItIsOpenedAgain(t *testing.T) {
 	disk := memfs.New()
 	c := open(t, disk, LimitMin)
-	id := ID{folder.Table, 3}
+	id := ID{Kind: folder.Table, Number: 3}
 	c.Put(id, truth(id, 1000, 70<<10), 1000)
 	ok(t, c.Close())
 	c = open(t, disk, LimitMin)
@@ -162,7 +162,7 @@ func TestCache_hasFewFilesAfterManyShortSessions(t *testing.T) {
 	const sessions = 1000
 	for n := range uint64(sessions) {
 		c := open(t, disk, LimitMin)
-		id := ID{folder.Table, n}
+		id := ID{Kind: folder.Table, Number: n}
 		c.Put(id, truth(id, 0, 200), 0)
 		ok(t, c.Close())
 		names, err := disk.List("cache")
@@ -173,7 +173,7 @@ func TestCache_hasFewFilesAfterManyShortSessions(t *testing.T) {
 	}
 	c := open(t, disk, LimitMin)
 	for n := range uint64(sessions) {
-		if !wantRight(t, c, ID{folder.Table, n}, 0, 200) {
+		if !wantRight(t, c, ID{Kind: folder.Table, Number: n}, 0, 200) {
 			t.Fatalf("what session %d has put is gone", n+1)
 		}
 	}
@@ -181,7 +181,7 @@ func TestCache_hasFewFilesAfterManyShortSessions(t *testing.T) {
 
 func TestCache_staysWhenItCannotBeOpened(t *testing.T) {
 	disk := memfs.New()
-	id := ID{folder.Table, 1}
+	id := ID{Kind: folder.Table, Number: 1}
 	c := open(t, disk, LimitMin)
 	c.Put(id, truth(id, 0, 200), 0)
 	ok(t, c.Close())
@@ -205,23 +205,23 @@ func TestCache_staysWhenItCannotBeOpened(t *testing.T) {
 
 func TestCache_keepsWhatIsUsed(t *testing.T) {
 	c := open(t, memfs.New(), 2<<20)
-	used := ID{folder.Values, 1}
+	used := ID{Kind: folder.Values, Number: 1}
 	c.Put(used, truth(used, 0, 5000), 0)
 	for n := uint64(1); n < 200; n++ {
-		id := ID{folder.Table, n}
+		id := ID{Kind: folder.Table, Number: n}
 		c.Put(id, truth(id, 0, 30<<10), 0)
 		if !wantRight(t, c, used, 0, 5000) {
 			t.Fatalf("after %d other pieces, what is used all the time is gone", n)
 		}
 	}
-	if c.Has(ID{folder.Table, 1}, 0, 1) {
+	if c.Has(ID{Kind: folder.Table, Number: 1}, 0, 1) {
 		t.Error("what nobody used is there")
 	}
 }
 
 func TestCache_losesWhatIsDamaged(t *testing.T) {
 	rng := seeded(t, rand.Uint64())
-	id := ID{folder.Table, 1}
+	id := ID{Kind: folder.Table, Number: 1}
 	for range 300 {
 		disk := memfs.New()
 		c := open(t, disk, LimitMin)
@@ -291,8 +291,8 @@ func TestCrash_leavesAUsableCache(t *testing.T) {
 			id, at, n := place(rng)
 			wantRight(t, c, id, at, n)
 		}
-		c.Put(ID{folder.Table, 99}, truth(ID{folder.Table, 99}, 0, 100), 0)
-		if !wantRight(t, c, ID{folder.Table, 99}, 0, 100) {
+		c.Put(ID{Kind: folder.Table, Number: 99}, truth(ID{Kind: folder.Table, Number: 99}, 0, 100), 0)
+		if !wantRight(t, c, ID{Kind: folder.Table, Number: 99}, 0, 100) {
 			t.Fatalf("after a crash at operation %d, the cache takes nothing", at)
 		}
 		ok(t, c.Close())
@@ -313,7 +313,7 @@ func TestCache_goesOnReadingWhenTheDiskFails(t *testing.T) {
 		Files: files, Dir: "cache", Owner: [32]byte{7}, Warn: func(err error) { warned = err },
 	})
 	ok(t, err)
-	id := ID{folder.Table, 1}
+	id := ID{Kind: folder.Table, Number: 1}
 	c.Put(id, truth(id, 0, 100), 0)
 	failing.Store(true)
 	c.Put(id, truth(id, 100, 100), 100)

@@ -16,9 +16,9 @@ import (
 const (
 	segmentSuffix  = ".cache"
 	segmentMagic   = "STOATRCS"
-	segmentVersion = 1
+	segmentVersion = 2
 	startBytes     = 48 // of a segment, before the first record
-	headerBytes    = 32 // of a record
+	headerBytes    = 48 // of a record
 )
 
 // segment is a file of records.
@@ -67,15 +67,21 @@ func (p *piece) end() uint64 { return p.at + uint64(p.length) }
 
 // appendRecord appends the record of a piece with the data, and sets the sum of the piece.
 func appendRecord(dst []byte, p *piece, data []byte) []byte {
-	var h [headerBytes]byte
-	binary.LittleEndian.PutUint64(h[8:], p.id.Number)
-	binary.LittleEndian.PutUint64(h[16:], p.at)
-	binary.LittleEndian.PutUint32(h[24:], p.length)
-	h[28] = byte(p.id.Kind)
+	h := p.header()
 	p.sum = checksum.Extend(checksum.Of(h[8:]), data)
 	binary.LittleEndian.PutUint32(h[4:], p.sum)
 	binary.LittleEndian.PutUint32(h[:], checksum.Of(h[4:]))
 	return append(append(dst, h[:]...), data...)
+}
+
+// header returns the header of the record without its checksums.
+func (p *piece) header() (h [headerBytes]byte) {
+	binary.LittleEndian.PutUint64(h[8:], p.id.Number)
+	binary.LittleEndian.PutUint64(h[16:], p.at)
+	binary.LittleEndian.PutUint32(h[24:], p.length)
+	h[28] = byte(p.id.Kind)
+	copy(h[32:], p.id.Maker[:])
+	return h
 }
 
 // parseHeader returns the piece that a header is of.
@@ -84,7 +90,7 @@ func parseHeader(h []byte) (*piece, bool) {
 		return nil, false
 	}
 	p := &piece{
-		id:     ID{folder.Kind(h[28]), binary.LittleEndian.Uint64(h[8:])},
+		id:     ID{folder.Kind(h[28]), binary.LittleEndian.Uint64(h[8:]), [16]byte(h[32:])},
 		at:     binary.LittleEndian.Uint64(h[16:]),
 		length: binary.LittleEndian.Uint32(h[24:]),
 		sum:    binary.LittleEndian.Uint32(h[4:]),
@@ -101,11 +107,7 @@ func (p *piece) read(dst []byte, skip uint64) error {
 	if _, err := p.of.file.ReadAt(data, p.offset); err != nil {
 		return err
 	}
-	var h [headerBytes]byte
-	binary.LittleEndian.PutUint64(h[8:], p.id.Number)
-	binary.LittleEndian.PutUint64(h[16:], p.at)
-	binary.LittleEndian.PutUint32(h[24:], p.length)
-	h[28] = byte(p.id.Kind)
+	h := p.header()
 	if checksum.Extend(checksum.Of(h[8:]), data) != p.sum {
 		return errDamaged
 	}

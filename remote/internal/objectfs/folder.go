@@ -30,6 +30,7 @@ type Folder struct {
 	*unwritable
 	store   objstore.Store
 	cache   *diskcache.Cache
+	maker   func(number uint64) [16]byte
 	missing func()
 	ctx     context.Context // of what is fetched ahead
 	cancel  context.CancelFunc
@@ -39,9 +40,12 @@ type Folder struct {
 var _ vfs.Folder = (*Folder)(nil)
 
 // New returns the folder of the files in a store, with a cache that it closes. The store decides
-// how often a request is tried, and for how long. When an object is missing, missing is called.
-func New(store objstore.Store, cache *diskcache.Cache, missing func()) *Folder {
-	f := &Folder{store: store, cache: cache, missing: missing}
+// how often a request is tried, and for how long. Before a file is opened, maker says who has made
+// it, as [diskcache.ID] has it. When an object is missing, missing is called.
+func New(
+	store objstore.Store, cache *diskcache.Cache, maker func(number uint64) [16]byte, missing func(),
+) *Folder {
+	f := &Folder{store: store, cache: cache, maker: maker, missing: missing}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f
 }
@@ -53,8 +57,8 @@ func (f *Folder) OpenSized(name string, size int64) (vfs.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	return &file{
-		in: f, id: diskcache.ID{Kind: kind, Number: number}, object: history.DataName(kind, number),
-		size: size,
+		in: f, id: diskcache.ID{Kind: kind, Number: number, Maker: f.maker(number)},
+		object: history.DataName(kind, number), size: size,
 	}, nil
 }
 

@@ -54,7 +54,7 @@ func newFolder(t testing.TB, store objstore.Store) *Folder {
 		Files: memfs.New(), Dir: "cache", Warn: func(err error) { t.Error(err) },
 	})
 	ok(t, err)
-	f := New(store, cache, func() {})
+	f := New(store, cache, func(uint64) (nobody [16]byte) { return nobody }, func() {})
 	t.Cleanup(func() { ok(t, f.Stop()) })
 	return f
 }

@@ -19,9 +19,6 @@ import (
 	"github.com/stoatdb/stoat/remote/internal/object"
 )
 
-// epochShift is by how much an epoch is shifted to be part of the numbers of files.
-const epochShift = 36
-
 // Claim implements [engine.Shipper]: it takes the role of the writer, if the folder continues what
 // is in the store.
 func (s *Shipper) Claim(found engine.Found) (claimed engine.Claimed, err error) {
@@ -55,8 +52,28 @@ func (s *Shipper) Claim(found engine.Found) (claimed engine.Claimed, err error) 
 	if err != nil {
 		return claimed, err
 	}
-	claimed.First = s.epoch << epochShift
+	claimed.First = s.epoch << history.EpochShift
 	return claimed, writeClaim(found.Folder, found.Dir, s.writer.State())
+}
+
+// Claims returns the database in the store and its claims, which end with that of this shipper if
+// it has been made.
+func (s *Shipper) Claims(ctx context.Context) (database [16]byte, all history.Claims, err error) {
+	if s.writer != nil {
+		state := s.state()
+		return state.Database, state.Claims, nil
+	}
+	if err := s.identify(); err != nil {
+		return database, nil, err
+	}
+	end, err := s.log.End(ctx)
+	if err == nil && len(end.Claims) == 0 {
+		err = ErrNone
+	}
+	if err != nil {
+		return database, nil, err
+	}
+	return end.Database, end.Claims, nil
 }
 
 // hasRest returns an error unless the store has what a folder lacks.
@@ -223,5 +240,5 @@ func (s *Shipper) Restore(ctx context.Context, files vfs.FS, dir string) error {
 	if err := recordClaim(files, dir, s.writer.State()); err != nil {
 		return err
 	}
-	return s.rebuild(ctx, s.writer.State(), s.epoch<<epochShift, files, dir)
+	return s.rebuild(ctx, s.writer.State(), s.epoch<<history.EpochShift, files, dir)
 }

@@ -196,7 +196,7 @@ func (s *Shipper) sweep(ctx context.Context) (deleted int, err error) {
 		var names []string
 		for _, o := range page {
 			_, number, ok := history.ParseData(o.Name)
-			if ok && number>>epochShift < s.epoch && !known[o.Name] {
+			if ok && number>>history.EpochShift < s.epoch && !known[o.Name] {
 				names = append(names, o.Name)
 			}
 		}

@@ -37,7 +37,7 @@ func (s *Shipper) Settle(
 	if err := recordClaim(files, dir, state); err != nil {
 		return err
 	}
-	return r.Settle(ctx, files, dir, s.epoch<<epochShift)
+	return r.Settle(ctx, files, dir, s.epoch<<history.EpochShift)
 }
 
 // claimSettled is Claim for a folder that was made after the claim.
@@ -47,7 +47,7 @@ func (s *Shipper) claimSettled(found engine.Found) (claimed engine.Claimed, err 
 		return claimed, fmt.Errorf("the folder %s was changed while it was made", found.Dir)
 	}
 	s.collector.local, err = localFiles(found)
-	return engine.Claimed{First: s.epoch << epochShift, Branch: state.Version.Branch}, err
+	return engine.Claimed{First: s.epoch << history.EpochShift, Branch: state.Version.Branch}, err
 }
 
 // recordClaim is writeClaim for a folder that is not open, and may be missing.

@@ -69,15 +69,6 @@ func (s *Source) identify() error {
 	return err
 }
 
-// Owner identifies the database in the store, among its copies in other stores too.
-func (s *Source) Owner(ctx context.Context) (owner [32]byte, err error) {
-	o, err := s.log.Beginning(ctx)
-	if err == nil {
-		owner = [32]byte(append(o.Database[:], o.ID[:]...))
-	}
-	return owner, err
-}
-
 // When says as of when a copy is made. The zero value means now.
 type When struct {
 	Position engine.Position // after this commit; 0: not said

@@ -41,6 +41,9 @@ type Config struct {
 
 	// Replica opens the replica of a database, whose log begins with the object of the given id.
 	Replica func(database, origin [16]byte) (*engine.Replica, error)
+	// Claimed is called with all claims, in their order, before the replica shows what the writer of
+	// the newest one has made.
+	Claimed func(history.Claims)
 }
 
 // Tail follows the log of a database. Its exported methods are safe for concurrent use.
@@ -236,6 +239,7 @@ func (t *Tail) setBranch(s *object.State) {
 		return
 	}
 	t.claims = len(s.Claims)
+	t.config.Claimed(s.Claims)
 	ended := make([]engine.Ended, len(s.Ends))
 	for i, b := range s.Ends {
 		ended[i] = engine.Ended{Branch: b.Branch, Last: b.End}
