@@ -195,11 +195,13 @@ func (a *incoming) check(t *txn, h *head, e *entry.Entry, size int) (reason, err
 // parseParts returns the changes of a data entry, by part. Parts whose content is withheld have
 // none, nor have those whose content is none, which it marks as broken.
 func parseParts(e *entry.Entry) ([]*entry.Changes, error) {
-	return parsePartsBy(&entry.Parser{}, e)
+	return parsePartsBy(entry.ParseChanges, e)
 }
 
-// parsePartsBy is parseParts with a parser.
-func parsePartsBy(p *entry.Parser, e *entry.Entry) ([]*entry.Changes, error) {
+// parsePartsBy is parseParts with what parses changes.
+func parsePartsBy(
+	parse func([]byte) (*entry.Changes, error), e *entry.Entry,
+) ([]*entry.Changes, error) {
 	switch e.Kind {
 	case entry.KindContext:
 		if len(e.Parts) > 0 || len(e.Context) == 0 {
@@ -228,7 +230,7 @@ func parsePartsBy(p *entry.Parser, e *entry.Entry) ([]*entry.Changes, error) {
 			all[i] = &entry.Changes{}
 			continue
 		}
-		c, err := p.Parse(part.Data)
+		c, err := parse(part.Data)
 		if err != nil && errors.Is(err, ErrNewer) {
 			return nil, err
 		}

@@ -116,7 +116,7 @@ func (a *incoming) accept(t *txn, h *head, e *entry.Entry, size int) (
 	reason error, changes []*entry.Changes, err error,
 ) {
 	if reason, err = a.check(t, h, e, size); reason == nil && err == nil {
-		changes, reason = parsePartsBy(&a.parser, e)
+		changes, reason = parsePartsBy(a.parser.Parse, e)
 	}
 	return reason, changes, err
 }

@@ -156,7 +156,7 @@ func appendItems(dst []byte, items []Item) []byte {
 }
 
 // ParseChanges decodes the content of a part of a data entry.
-func ParseChanges(p []byte) (*Changes, error) { return new(Parser).Parse(p) }
+func ParseChanges(p []byte) (*Changes, error) { return (&Parser{alone: true}).Parse(p) }
 
 func (op *Op) parse(r *wire.Reader, fields int) {
 	field := r.Uvarint()

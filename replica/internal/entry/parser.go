@@ -12,6 +12,7 @@ import (
 type Parser struct {
 	known   [4]names // of fields that changes have named, of the last ones that differed
 	oldest  int      // of known
+	alone   bool     // for changes of one entry: no room for others, and nothing is known
 	changes []Changes
 	records []Record // what is left of the room for them
 	ops     []Op     // the same
@@ -29,9 +30,9 @@ type names struct {
 const roomMost = 128
 
 // take returns n zero elements of room, and what is left of it.
-func take[T any](room []T, n int) (taken, left []T) {
+func take[T any](p *Parser, room []T, n int) (taken, left []T) {
 	if n > len(room) {
-		if n > roomMost/8 {
+		if p.alone || n > roomMost/8 {
 			return make([]T, n), room
 		}
 		room = make([]T, roomMost)
@@ -43,11 +44,11 @@ func take[T any](room []T, n int) (taken, left []T) {
 // change them in place.
 func (p *Parser) Parse(data []byte) (*Changes, error) {
 	var own []Changes
-	own, p.changes = take(p.changes, 1)
+	own, p.changes = take(p, p.changes, 1)
 	c := &own[0]
 	r := wire.NewReader(data)
 	c.Fields = p.takeFields(data, &r)
-	c.Records, p.records = take(p.records, r.Count(SizeMax, 3))
+	c.Records, p.records = take(p, p.records, r.Count(SizeMax, 3))
 	for i := range c.Records {
 		p.parseRecord(&r, &c.Records[i], len(c.Fields))
 		if i > 0 && bytes.Compare(c.Records[i].Key, c.Records[i-1].Key) <= 0 {
@@ -75,7 +76,7 @@ func (p *Parser) takeFields(data []byte, r *wire.Reader) []string {
 		}
 	}
 	fields := takeFields(r)
-	if r.Err() == nil {
+	if r.Err() == nil && !p.alone {
 		p.known[p.oldest] = names{bytes.Clone(data[:len(data)-r.Len()]), fields}
 		p.oldest = (p.oldest + 1) % len(p.known)
 	}
@@ -112,7 +113,7 @@ func (p *Parser) parseRecord(r *wire.Reader, rec *Record, fields int) {
 	if n == 0 {
 		return
 	}
-	rec.Ops, p.ops = take(p.ops, n)
+	rec.Ops, p.ops = take(p, p.ops, n)
 	for i := range rec.Ops {
 		op := &rec.Ops[i]
 		op.parse(r, fields)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"testing"
 )
 
@@ -83,5 +84,24 @@ func TestParser_sharesNamesOfFields(t *testing.T) {
 	parse()
 	if allocs := testing.AllocsPerRun(roomMost, parse); allocs > 1 {
 		t.Errorf("%v allocations for what was named before", allocs)
+	}
+}
+
+// Who parses changes alone, and keeps them, has no room for others.
+func TestParseChanges_takesLittleMemory(t *testing.T) {
+	c := &Changes{Fields: []string{"count"}, Records: []Record{{Key: []byte{5, 1},
+		Ops: []Op{{Field: 0, Kind: OpSum, Delta: 1}}}}}
+	content := c.Append(nil)
+	const times = 100
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range times {
+		if _, err := ParseChanges(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / times; n > 2000 {
+		t.Errorf("%d bytes for the changes of one record", n)
 	}
 }
