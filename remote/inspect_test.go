@@ -276,15 +276,31 @@ func TestVerify_passesWhileAWriterDeletes(t *testing.T) {
 	t.Logf("verified %d times", n)
 }
 
-// TestVerify_knowsRequestsOnTheirWay crashes a writer of whose two requests only the second one has
-// arrived.
 func TestVerify_knowsRequestsOnTheirWay(t *testing.T) {
 	server := faultstore.NewServer(memstore.New())
+	overtaken(t, server, faultstore.Unavailable)
+	v, err := remote.Verify(t.Context(), server.Client(nil))
+	ok(t, err)
+	if v.Newest != 1 || v.LogObjects != 2 {
+		t.Errorf("got %+v, and the log has 2 objects with commit 1", v)
+	}
+	// With one more, it cannot be on its way.
+	ok(t, server.Client(nil).Create(t.Context(), "log/0000000000000005", []byte("later")))
+	_, err = remote.Verify(t.Context(), server.Client(nil))
+	wantErr(t, err, stoat.ErrCorrupt)
+}
+
+// overtaken crashes a writer with one commit, and two requests on their way: the one for log object
+// 3 has a fate, and the one for log object 4 has arrived.
+func overtaken(t *testing.T, server *faultstore.Server, fate faultstore.Fate) {
+	t.Helper()
 	const held, after = "log/0000000000000003", "log/0000000000000004"
 	var sent atomic.Bool
 	client := server.Client(func(r faultstore.Request) faultstore.Fate {
-		if r.Op == faultstore.Create && r.Name == held {
-			sent.Store(true)
+		if r.Op == faultstore.Create && r.Name == held && sent.CompareAndSwap(false, true) {
+			return fate
+		}
+		if sent.Load() && r.Name == held {
 			return faultstore.Unavailable
 		}
 		return faultstore.Answered
@@ -311,13 +327,4 @@ func TestVerify_knowsRequestsOnTheirWay(t *testing.T) {
 	client.Crash()
 	wantErr(t, db.Close(), remote.ErrUnshipped)
 	commits.Wait()
-	v, err := remote.Verify(t.Context(), server.Client(nil))
-	ok(t, err)
-	if v.Newest != 1 || v.LogObjects != 2 {
-		t.Errorf("got %+v, and the log has 2 objects with commit 1", v)
-	}
-	// With one more, it cannot be on its way.
-	ok(t, server.Client(nil).Create(t.Context(), "log/0000000000000005", []byte("later")))
-	_, err = remote.Verify(t.Context(), server.Client(nil))
-	wantErr(t, err, stoat.ErrCorrupt)
 }

@@ -59,6 +59,31 @@ func TestTakeOver_keepsWhatAPausedWriterWaitsFor(t *testing.T) {
 	_ = first.Close() // it is fenced
 }
 
+// The log ends where a request of the writer before has not arrived, whatever is behind it, and
+// whether the request arrives later or never.
+func TestTakeOver_claimsWhereARequestIsMissing(t *testing.T) {
+	for _, fate := range []faultstore.Fate{faultstore.Unavailable, faultstore.Late} {
+		server := faultstore.NewServer(memstore.New())
+		overtaken(t, server, fate)
+		second := mustTakeOver(t, mustRead(t, server.Client(nil)), memfs.New())
+		for server.UnderWay() > 0 {
+			ok(t, server.Deliver(0))
+		}
+		ok(t, second.Put([]byte("b"), []byte("second")))
+		ok(t, second.Ship(t.Context()))
+		for _, db := range []*stoat.DB{second.DB, restored(t, server.Client(nil))} {
+			if _, err := db.Get([]byte("a")); err != nil {
+				t.Errorf("%v: what was acknowledged: %v", fate, err)
+			}
+			if b, err := db.Get([]byte("b")); string(b) != "second" {
+				t.Errorf("%v: what was committed since: %q, %v", fate, b, err)
+			}
+			_, err := db.Get([]byte("c"))
+			wantErr(t, err, stoat.ErrNotFound)
+		}
+	}
+}
+
 func TestTakeOver_leavesTheReaderIfTheStoreDoesNotAnswer(t *testing.T) {
 	h, store := newHistory(t, 5), memstore.New()
 	first := mustOpen(t, store, memfs.New())

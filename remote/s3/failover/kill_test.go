@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -90,10 +91,11 @@ func (c *chain) prepare(t *testing.T, how relief) *standby {
 	s := &standby{file: p.Dir + ".trigger"}
 	url := fmt.Sprintf("s3://%s/%s?insecure=true&region=%s&endpoint=%s", testBucket, p.Prefix,
 		testRegion, p.Address)
-	s.cmd = exec.Command(c.command, "standby", "-trigger", s.file, url, p.Dir)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	s.cmd = exec.CommandContext(ctx, c.command, "standby", "-trigger", s.file, url, p.Dir)
 	s.cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+testKey, "AWS_SECRET_ACCESS_KEY="+testSecret)
 	ok(t, s.cmd.Start())
-	t.Cleanup(func() { _ = s.cmd.Process.Kill() }) // it may have ended already
 	return s
 }
 
