@@ -33,6 +33,16 @@ func TestServers_versitygw(t *testing.T) {
 	conforms(t, address)
 }
 
+func TestServers_minio(t *testing.T) {
+	program := installed(t, "minio")
+	address := server.FreeAddress(t)
+	t.Setenv("MINIO_ROOT_USER", testKey)
+	t.Setenv("MINIO_ROOT_PASSWORD", testSecret)
+	server.Start(t, address, program, "server", "--quiet", "--address", address, "--console-address",
+		server.FreeAddress(t), t.TempDir())
+	conforms(t, address)
+}
+
 // conforms tests the store on a server, and logs how many requests it took.
 func conforms(t *testing.T, address string) {
 	t.Helper()
