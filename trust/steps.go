@@ -128,7 +128,8 @@ var steps = []step{
 	{
 		name: "failovers", dir: bucket, args: "./failover -servers -failover.seed SEED",
 		level: [levels]string{
-			"-failover.rounds 20", "-failover.rounds 100", "-failover.rounds 1000",
+			"-failover.rounds 20", "-failover.rounds 100 -failover.minutes",
+			"-failover.rounds 1000 -failover.minutes",
 		},
 	},
 	{

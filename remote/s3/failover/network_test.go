@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"flag"
 	"path/filepath"
 	"testing"
 	"time"
@@ -57,6 +58,24 @@ func TestNetwork_cutsRequestsAndAnswers(t *testing.T) {
 	}
 	o.over(t)
 	t.Logf("trust: %d connections of writers cut", 5*4)
+}
+
+var minutes = flag.Bool("failover.minutes", false, "also run the test that takes a minute")
+
+// The network takes bytes and does not pass them on, until the test ends: connections that are made
+// later work, so requests have to be given up and made again, after a minute.
+func TestNetwork_freezesForGood(t *testing.T) {
+	if !*minutes {
+		t.Skip("needs -failover.minutes")
+	}
+	o := newOutage(t, newServer(t))
+	freeze := make(chan struct{})
+	t.Cleanup(func() { close(freeze) })
+	o.relay.set(func() { o.relay.frozen = freeze })
+	o.relay.awaitHeld(t, 1)
+	o.relay.set(func() { o.relay.frozen = nil })
+	o.over(t)
+	t.Log("trust: 1 connections of writers frozen for good")
 }
 
 // The network takes bytes and does not pass them on, for a while.
