@@ -95,7 +95,11 @@ func (in *installation) replaceCollection(c *collection, tree int) error {
 		return cmp.Or(err, t.tx.Err())
 	}
 	defer t.release()
-	err := in.each(t, tree, func(r *chunk.Record) error {
+	stored, err := t.anyRecord(c)
+	if err != nil {
+		return err
+	}
+	err = in.each(t, tree, func(r *chunk.Record) error {
 		same, err := drop(r.Key)
 		switch {
 		case err != nil:
@@ -103,7 +107,7 @@ func (in *installation) replaceCollection(c *collection, tree int) error {
 		case same:
 			return t.replace(c, r)
 		}
-		return t.create(c, r)
+		return t.create(c, r, stored)
 	})
 	if err == nil {
 		_, err = drop(nil)
@@ -120,11 +124,30 @@ func (t *txn) replace(c *collection, r *chunk.Record) error {
 	return t.store(c, r.Key, record)
 }
 
-// create stores the state of a record that has none, with the record that shows it.
-func (t *txn) create(c *collection, r *chunk.Record) error {
-	stored, err := t.find(c, r.Key)
-	if err != nil {
-		return err
+// anyRecord reports whether a collection has records, with a state or without one.
+func (t *txn) anyRecord(c *collection) (bool, error) {
+	if err := t.mergeDeferred(); err != nil {
+		return false, err
+	}
+	b, err := t.recordsOf(c)
+	if err != nil || b == nil {
+		return false, err
+	}
+	for range b.Keys(stoat.Range{Limit: 1}) {
+		return true, nil
+	}
+	return false, t.tx.Err()
+}
+
+// create stores the state of a record that has none, with the record that shows it. Among says that
+// the collection had records before, one of which may have the key.
+func (t *txn) create(c *collection, r *chunk.Record, among bool) error {
+	var stored []byte
+	if among {
+		var err error
+		if stored, err = t.find(c, r.Key); err != nil {
+			return err
+		}
 	}
 	t.working().rewind()
 	s, err := t.blank(c, r.Key, stored)

@@ -2,49 +2,52 @@ package session
 
 // write writes frames until the session ends.
 func (s *Session) write() error {
-	var buf, packed []byte
-	var pack packer
+	o := outlet{s: s}
 	for {
 		changed := s.changed()
-		s.mu.Lock()
-		buf, s.out = append(buf[:0], s.out...), s.out[:0]
-		if len(buf) == 0 || cap(s.out) > burst {
-			s.out = nil
+		ending, err := s.collect(&o)
+		if err != nil {
+			s.fail(err)
+			continue
 		}
-		ending, acks := s.ending, s.acks
-		s.acks = nil
-		s.mu.Unlock()
-		if !ending && len(buf) < burst {
-			var err error
-			if buf, err = s.give(buf); err != nil {
-				s.fail(err)
-				continue
-			}
-		}
-		if buf = append(buf, acks...); len(buf) > 0 {
-			var err error
-			if packed, err = pack.pack(packed[:0], buf); err != nil {
-				s.fail(err)
-				continue
-			}
-			if err := s.writePatiently(packed); err != nil {
-				return err
-			}
+		some := len(o.frames) > 0
+		if err := o.flush(); err != nil {
+			return err
 		}
 		switch {
 		case ending:
-			return nil
-		case len(buf) > 0 || s.finish():
+			return o.wait()
+		case some || s.finish():
 			continue
 		case changed == nil && s.source.hears: // so that it hears what has changed since
 			continue
 		}
-		buf, packed = nil, nil // nothing is kept while nothing happens
+		if err := o.wait(); err != nil {
+			return err
+		}
+		o = outlet{s: s, pack: o.pack} // nothing is kept while nothing happens
 		select {
 		case <-s.wake:
 		case <-changed:
 		}
 	}
+}
+
+// collect puts what is queued, and what the peer wants, into the outlet.
+func (s *Session) collect(o *outlet) (ending bool, err error) {
+	s.mu.Lock()
+	o.frames, s.out = append(o.frames[:0], s.out...), s.out[:0]
+	if len(o.frames) == 0 || cap(s.out) > burst {
+		s.out = nil
+	}
+	ending, acks := s.ending, s.acks
+	s.acks = nil
+	s.mu.Unlock()
+	if !ending && len(o.frames) < burst {
+		o.frames, err = s.give(o.frames)
+	}
+	o.frames = append(o.frames, acks...)
+	return ending, err
 }
 
 // changed returns the channel of Space.Changed once this side looks at the news.
