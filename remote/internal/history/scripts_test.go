@@ -233,7 +233,7 @@ func (s *sim) follow(ctx context.Context, log *Log) error {
 		if f.State().Number < before {
 			return fmt.Errorf("a follower goes back from %d to %d", before, f.State().Number)
 		}
-		if err := s.judge.agrees("what a follower believes", f.State()); err != nil {
+		if err := s.judge.wasRight("what a follower believes", f.State()); err != nil {
 			return err
 		}
 	}

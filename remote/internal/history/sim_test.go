@@ -87,6 +87,17 @@ func (j *judge) agrees(what string, s *object.State) error {
 	return nil
 }
 
+// wasRight is agrees for a follower, which may find a late object where a newer one was deleted,
+// and take it for void. Its state is the one before, then, and the next object leads to a newer
+// one.
+func (j *judge) wasRight(what string, s *object.State) error {
+	at := *s
+	for n := len(at.Void); n > 0 && at.Void[n-1] == at.Number; n-- {
+		at.Void, at.Number = at.Void[:n-1], at.Number-1
+	}
+	return j.agrees(what, &at)
+}
+
 // process is a goroutine that runs only while the simulation waits for it: from one of its requests
 // to the next.
 type process struct {
