@@ -24,7 +24,7 @@ type collector struct {
 	fresh   map[string]bool   // files of this epoch that are stored, and in no version of the log yet
 	failure error             // of the last collection; nil if it succeeded
 
-	running sync.Mutex      // held during a collection; it guards what follows
+	running chan struct{}   // holds an item during a collection; it guards what follows
 	local   map[string]bool // files that the folder had when this writer claimed the role
 	swept   bool            // orphans have been deleted
 	last    uint64          // the end of the log after the last collection
@@ -39,8 +39,10 @@ type collector struct {
 // is needed by nobody.
 func (s *Shipper) Collect(ctx context.Context) (deleted int, err error) {
 	c := &s.collector
-	c.running.Lock()
-	defer c.running.Unlock()
+	if err := c.begin(ctx); err != nil {
+		return 0, err
+	}
+	defer c.end()
 	defer func() { c.note(err) }()
 	if s.mayFind() { // or else, each collection would leave objects for the next one
 		if err := s.saveEnd(ctx); err != nil {
@@ -126,9 +128,11 @@ func (s *Shipper) firstKept(ctx context.Context) (uint64, error) {
 func (s *Shipper) tidy(ctx context.Context) {
 	c := &s.collector
 	for sleep(ctx, min(max(s.config.Retention/8, time.Second), time.Hour), nil) {
-		c.running.Lock()
+		if c.begin(ctx) != nil {
+			return
+		}
 		due := time.Now().After(c.next) && s.mayFind()
-		c.running.Unlock()
+		c.end()
 		if due {
 			_, _ = s.Collect(ctx) // Status has the error
 		}
@@ -250,6 +254,19 @@ func retiredName(r object.Retired) string {
 	}
 	return history.DataName(kind, r.File)
 }
+
+// begin waits until no other collection runs, which may take as long as the store does not answer.
+func (c *collector) begin(ctx context.Context) error {
+	select {
+	case c.running <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// end ends what begin has begun.
+func (c *collector) end() { <-c.running }
 
 // retire adds the files that were retired up to a number.
 func (c *collector) retire(files []object.Retired, through uint64) {

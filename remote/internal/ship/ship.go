@@ -102,6 +102,7 @@ func New(source *Source, config Config) *Shipper {
 	s.answered = make(chan struct{}, 1)
 	s.throttle.rate = config.Rate
 	s.collector.due, s.collector.fresh = map[string]uint64{}, map[string]bool{}
+	s.collector.running = make(chan struct{}, 1)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package ship
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -200,6 +201,17 @@ func TestShipper_storesAStateNowAndThen(t *testing.T) {
 	if err != nil || len(states) == 0 || len(states) > 3 {
 		t.Errorf("the states are %d: %v", states, err)
 	}
+}
+
+func TestShipper_collectsNoLongerThanItsContext(t *testing.T) {
+	s, _, _ := started(t, newBarrier())
+	ok(t, s.collector.begin(t.Context())) // another collection, of a store that does not answer
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Collect(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	s.collector.end()
 }
 
 func TestShipper_isDoneWhenItHasStopped(t *testing.T) {
