@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
@@ -48,7 +49,7 @@ func (l *Log) ClaimIf(
 			return nil, err
 		}
 		if counts {
-			return &Writer{log: l, state: s}, nil
+			return &Writer{log: l, state: s, base: ids.base}, nil
 		}
 	}
 }
@@ -86,7 +87,7 @@ func (l *Log) readAll(ctx context.Context) (*object.State, readIDs, error) {
 	}
 	read := newReadIDs(s)
 	for {
-		next, _, err := l.advance(ctx, s)
+		next, err := l.advancePatiently(ctx, s)
 		if errors.Is(err, objstore.ErrNotExist) {
 			return s, read, nil
 		}
@@ -95,6 +96,20 @@ func (l *Log) readAll(ctx context.Context) (*object.State, readIDs, error) {
 		}
 		s = next
 		read.ids[s.Number] = s.ID
+	}
+}
+
+// advancePatiently returns the state after the next object, with some tries.
+func (l *Log) advancePatiently(ctx context.Context, s *object.State) (*object.State, error) {
+	for tries := 1; ; tries++ {
+		next, _, err := l.advance(ctx, s)
+		if err == nil || errors.Is(err, objstore.ErrNotExist) || errors.Is(err, corrupt.Err) ||
+			errors.Is(err, corrupt.ErrFormat) || tries == fetchTries {
+			return next, err
+		}
+		if paused := l.Pause(ctx, tries); paused != nil {
+			return nil, errors.Join(paused, err)
+		}
 	}
 }
 

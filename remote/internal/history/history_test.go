@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/memstore"
 )
@@ -109,5 +110,26 @@ func TestWriter_givesUpOnADamagedObject(t *testing.T) {
 	check(t, l.Store.Create(t.Context(), logName(2), []byte("damaged")))
 	if err := w.Append(t.Context(), commit()); !errors.Is(err, corrupt.ErrFormat) {
 		t.Errorf("the writer: %v", err)
+	}
+}
+
+func TestClaim_asksAgainForWhatItReads(t *testing.T) {
+	log, failures := newLog(t), 0
+	log.Pause = func(context.Context, int) error { return nil }
+	for range 5 {
+		_, err := log.Claim(t.Context(), object.Claim{Branch: 7})
+		check(t, err)
+	}
+	log.Store = faultstore.NewServer(log.Store).Client(func(r faultstore.Request) faultstore.Fate {
+		if r.Op == faultstore.Get && r.Index%2 == 1 {
+			failures++
+			return faultstore.Failed
+		}
+		return faultstore.Answered
+	})
+	w, err := log.Claim(t.Context(), object.Claim{Branch: 7})
+	check(t, err)
+	if w.State().Number != 6 || failures == 0 {
+		t.Errorf("the claim is log object %d, after %d failures", w.State().Number, failures)
 	}
 }

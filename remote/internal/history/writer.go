@@ -17,6 +17,7 @@ var ErrUnsettled = errors.New("the outcome of earlier requests is unknown")
 // any time, and learns of it when it settles. Not safe for concurrent use.
 type Writer struct {
 	log    *Log
+	base   uint64 // the number of the state from which on the log was read for the claim; 0: none
 	state  *object.State
 	sent   []*Request // not settled, in the order of their numbers
 	fenced error      // what Settle returned once it was fenced
@@ -24,6 +25,9 @@ type Writer struct {
 
 // State returns the state at the end of the log, as far as this writer has acknowledged it.
 func (w *Writer) State() *object.State { return w.state }
+
+// Base returns the number of the newest state when the role was claimed; 0 if there was none.
+func (w *Writer) Base() uint64 { return w.base }
 
 // Head returns the state after all that this writer has prepared.
 func (w *Writer) Head() *object.State {

@@ -119,9 +119,17 @@ func (s *Shipper) settle(ctx context.Context) (again *history.Request, err error
 	if errors.Is(err, history.ErrFenced) {
 		s.fence(err)
 	} else if err != nil {
-		s.end(err)
+		s.fail(err)
 	}
 	return again, err
+}
+
+// fail ends shipping because of an error that says nothing about commits that are withheld.
+func (s *Shipper) fail(err error) {
+	s.end(err)
+	if s.config.Withhold {
+		s.engine.Abandon(err)
+	}
 }
 
 // delivered records what the log has now. The last of the log objects that it has in addition is

@@ -119,6 +119,8 @@ func (s *Shipper) Start(e *engine.Engine) error {
 	s.group.taken.Store(s.shipped.Load())
 	s.collector.last = s.writer.State().Number
 	s.cargo.changed.Store(true)
+	s.saved.Store(s.writer.Base())
+	s.saveState(ctx, s.writer.State()) // or claims alone would let the log grow
 	s.running.Go(func() { s.watch(ctx) })
 	s.running.Go(func() { s.loop(ctx) })
 	s.running.Go(func() { s.tidy(ctx) })
@@ -251,7 +253,8 @@ func (s *Shipper) Stop(ctx context.Context) error {
 	var err error
 	if ended == nil {
 		err = s.finish(ctx)
-		s.running.Wait() // for a state that is being stored
+		s.saveState(ctx, s.state()) // a short session may have had no time for it
+		s.running.Wait()
 	}
 	s.end(engine.ErrClosed)
 	if s.shipped.Load() < s.engine.Local() {

@@ -203,6 +203,42 @@ func TestShipper_storesAStateNowAndThen(t *testing.T) {
 	}
 }
 
+func TestShipper_storesAStateWithoutAnyCommit(t *testing.T) {
+	store, disk := memstore.New(), memfs.New()
+	var read int
+	for range stateEvery + 2 {
+		client := faultstore.NewServer(store).Client(nil)
+		source, err := NewSource(t.Context(), client)
+		ok(t, err)
+		s := New(source, Config{Window: 1, Uploads: 1, MaxLag: time.Hour, Retention: time.Hour})
+		e, err := engine.Open(disk, "db", engine.Options{Shipper: s})
+		ok(t, err)
+		read = client.Count(faultstore.Get)
+		ok(t, s.Start(e))
+		ok(t, e.Close())
+		ok(t, s.Stop(t.Context()))
+	}
+	if read > 10 {
+		t.Errorf("a session that follows many without a commit reads %d objects", read)
+	}
+}
+
+func TestShipper_endsTheWaitOfCommitsIfItFails(t *testing.T) {
+	b := newBarrier()
+	s, e, _ := started(t, b)
+	b.set(true)
+	commit := begin(e, "key")
+	b.await(1)
+	broken := errors.New("broken")
+	s.fail(broken)
+	if err := <-commit; !errors.Is(err, engine.ErrUnknown) || !errors.Is(err, broken) {
+		t.Errorf("a commit that waits ends with %v", err)
+	}
+	if err := put(e, "key"); !errors.Is(err, broken) {
+		t.Errorf("the next one ends with %v", err)
+	}
+}
+
 func TestShipper_collectsNoLongerThanItsContext(t *testing.T) {
 	s, _, _ := started(t, newBarrier())
 	ok(t, s.collector.begin(t.Context())) // another collection, of a store that does not answer
