@@ -134,9 +134,14 @@ func (l *Log) follow(
 	return next, o, err
 }
 
-// isPast returns an error unless a state is in the past of the end of the log: a void claim may
-// have misled who reads where others have deleted.
+// isPast returns an error unless a state is in the past of the end of the log, and its files are
+// kept: a void claim may have misled who reads where others have deleted, and states from before
+// the unlink bound may be deleted later than their files.
 func (l *Log) isPast(s, end *object.State) error {
+	if s.Number < end.Bound {
+		return fmt.Errorf("what log object %d needs may be deleted, up to that of %d: %w", s.Number,
+			end.Bound, ErrNotKept)
+	}
 	for _, c := range s.Claims {
 		if !hasClaim(end, c.Number, c.ID) {
 			return corrupt.New(logName(c.Number), 0, "the claim is not that of the database")

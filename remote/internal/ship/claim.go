@@ -104,12 +104,23 @@ func (s *Shipper) take(branch uint64, check func(*object.State) error) (err erro
 	s.writer, err = s.log.ClaimIf(s.context, func(state *object.State) (object.Claim, error) {
 		return object.Claim{
 			Writer: s.config.Writer, Branch: branch, Window: uint64(s.config.Window),
-		}, check(state)
+		}, errors.Join(check(state), wantEpoch(state))
 	})
 	if err == nil {
 		s.epoch = s.writer.State().Epoch
 	}
 	return err
+}
+
+// epochMax is the highest epoch that leaves numbers of files for the writer.
+const epochMax = 1<<(62-history.EpochShift) - 1
+
+// wantEpoch returns an error if there is no epoch for another claim.
+func wantEpoch(after *object.State) error {
+	if after.Epoch >= epochMax {
+		return fmt.Errorf("the database was opened %d times: copy it to another store", after.Epoch)
+	}
+	return nil
 }
 
 // continues returns an error unless the folder has all commits of the state, and of nobody else.

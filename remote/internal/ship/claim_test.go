@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
 )
 
@@ -25,4 +26,15 @@ func TestContinues_refusesAFolderOnceAnotherWriterHasWritten(t *testing.T) {
 	}
 	s.Void = []uint64{4} // of the writer before
 	ok(t, continues(s, last, found))
+}
+
+func TestClaim_refusesEpochsWithoutNumbersOfFiles(t *testing.T) {
+	var s Shipper
+	for epoch, fine := range map[uint64]bool{epochMax - 1: true, epochMax: false} {
+		state := history.Start([16]byte{1})
+		state.Epoch = epoch
+		if _, err := s.Successor(state); (err == nil) != fine {
+			t.Errorf("after epoch %d: %v", epoch, err)
+		}
+	}
 }

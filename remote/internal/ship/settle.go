@@ -12,9 +12,9 @@ import (
 )
 
 // Successor returns the claim of this shipper after a state, with a branch of its own.
-func (s *Shipper) Successor(after *object.State) (claim object.Claim, err error) {
+func (s *Shipper) Successor(after *object.State) (object.Claim, error) {
 	const low = 1<<engine.BranchBits - 1
-	branch := after.Version.Branch
+	branch, err := after.Version.Branch, wantEpoch(after)
 	for err == nil && (branch^after.Version.Branch)&low == 0 {
 		branch, err = engine.NewBranch()
 	}

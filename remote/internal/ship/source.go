@@ -22,8 +22,9 @@ const (
 	// fetchBytes is how much of a file is fetched by one request, and fetchParts how many such
 	// requests are on their way at a time.
 	fetchBytes, fetchParts = 2 << 20, 6
-	// fetchTries is how often a request is tried.
-	fetchTries = 6
+	// fetchTries is how often a request is tried: for 20 s or so, since a restore that fails begins
+	// anew.
+	fetchTries = 12
 )
 
 // Source reads a database in a store. Safe for concurrent use once the database is known.
@@ -82,11 +83,25 @@ func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string, when Whe
 	if err := s.identify(); err != nil {
 		return err
 	}
-	state, err := s.stateAt(ctx, when)
-	if err != nil {
-		return err
+	for {
+		state, err := s.stateAt(ctx, when)
+		if err != nil {
+			return err
+		}
+		err = s.rebuild(ctx, state, 0, files, dir)
+		if err == nil || !s.isPast(ctx, state, err) {
+			return err
+		}
 	}
-	return s.rebuild(ctx, state, 0, files, dir)
+}
+
+// isPast reports whether an error may come from what was deleted since a state was read.
+func (s *Source) isPast(ctx context.Context, state *object.State, err error) bool {
+	if !errors.Is(err, corrupt.Err) && !errors.Is(err, objstore.ErrNotExist) {
+		return false
+	}
+	bound, err := s.log.Bound(ctx)
+	return err == nil && bound > state.Number
 }
 
 // stateAt returns the state to make a copy of.
