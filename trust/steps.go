@@ -64,7 +64,10 @@ var steps = []step{
 		name: "damage to each format", dir: library,
 		args: "./internal/tools/inspect ./internal/manifest ./internal/table ./internal/wal",
 	},
-	{name: "races", dir: library, args: "-race ./internal/testing/torture -short"},
+	{
+		name: "races", dir: library,
+		args: "-race ./internal/testing/torture ./internal/table ./record -short",
+	},
 	{
 		name: "histories under many settings", dir: library,
 		args: "./internal/testing/torture -run ^TestMetamorphic -meta.seed SEED",
