@@ -33,6 +33,8 @@ import (
 // Backup reads back and verifies the whole backup before it counts. After an error, when ctx is
 // done, or after a crash, dir holds either the earlier backup or the new one.
 //
+// A backup of an encrypted database is encrypted, too, with the same [Options.Key].
+//
 // A database opened read-only can be backed up too. If another process has written to it since,
 // files may be gone; the error then matches fs.ErrNotExist: reopen the database and try again. A
 // poisoned database is backed up as readers see it.
@@ -55,7 +57,7 @@ func (db *DB) backup(ctx context.Context, dir string, link bool) error {
 	if err != nil {
 		return err
 	}
-	return db.engine.Backup(ctx, files, dir, link)
+	return db.engine.Backup(ctx, sealed(files, db.keys), dir, link)
 }
 
 // target returns the file system on which a backup or what is restored goes to dir, and the path of
@@ -101,7 +103,14 @@ func resolve(dir string) (string, error) {
 // directory and opened. As with Backup, a restored copy that is written to has a history of its
 // own. In a read-only or poisoned database, BackupTo turns what is in memory into tables, also in
 // memory.
+//
+// Streams are not encrypted, so BackupTo refuses an encrypted database: the error matches
+// [errors.ErrUnsupported].
 func (db *DB) BackupTo(ctx context.Context, w io.Writer) error {
+	if db.keys != nil {
+		return fmt.Errorf("back up to a stream, which would not be encrypted, although the database "+
+			"is; use Backup: %w", errors.ErrUnsupported)
+	}
 	return db.engine.BackupTo(ctx, w, memfs.New())
 }
 

@@ -13,12 +13,14 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/hook"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/cryptfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
 	engine *engine.Engine
+	keys   *cryptfs.Keys // nil if the database is not encrypted
 	// views holds the sessions of finished View transactions for reuse. Only read-only sessions are
 	// reused: whatever a stale handle does, it cannot write.
 	views   sync.Pool
@@ -62,6 +64,10 @@ func OpenMemory(opts *Options) (*DB, error) {
 func open(dir string, opts *Options, settings hook.Settings) (*DB, error) {
 	o := opts.engine()
 	o.Tuning, o.Shipper = settings.Tuning, settings.Shipper
+	keys, err := opts.keys()
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", dir, err)
+	}
 	if settings.Replica != nil {
 		return newDB(settings.Replica(o).Engine), nil
 	}
@@ -69,11 +75,15 @@ func open(dir string, opts *Options, settings hook.Settings) (*DB, error) {
 	if settings.Over != nil {
 		files = settings.Over(files)
 	}
-	db, err := start(files, dir, o)
-	if err == nil && settings.Opened != nil {
+	db, err := start(sealed(files, keys), dir, o)
+	if err != nil {
+		return nil, err
+	}
+	db.keys = keys
+	if settings.Opened != nil {
 		settings.Opened(db.engine)
 	}
-	return db, err
+	return db, nil
 }
 
 func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {

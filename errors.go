@@ -19,6 +19,9 @@ var (
 	ErrLocked = vfs.ErrLocked
 	// ErrFormat reports a directory that is not a database, or is one of a newer version of Stoat.
 	ErrFormat = corrupt.ErrFormat
+	// ErrKey reports an encrypted database without its [Options.Key] or with another one, or a key
+	// for a database that is not encrypted. Opening has changed nothing.
+	ErrKey = corrupt.ErrKey
 )
 
 // Errors from using a database or a transaction.
@@ -97,6 +100,9 @@ func openError(dir string, readOnly bool, err error) error {
 	switch {
 	case errors.Is(err, ErrLocked):
 		advice = " (close it there, set Options.LockTimeout to wait, or set Options.ReadOnly to share)"
+	case errors.Is(err, ErrKey):
+		advice = " (set Options.Key to the key that the database was created with, or to nil if it " +
+			"is not encrypted)"
 	case errors.Is(err, ErrCorrupt):
 		advice = " (keep a copy of the directory and restore a backup, or run: stoat salvage " +
 			dir + " NEW)"

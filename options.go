@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/vfs/cryptfs"
 )
 
 // Options configures how [Open] opens a database. The zero value and a nil *Options mean the
@@ -50,6 +51,14 @@ type Options struct {
 	// compressed tables whatever their size, unless Compression is CompressionNone. It must be at
 	// least 64; a negative number keeps all values in tables. Default: 0, which means 4 KiB.
 	ValueThreshold int
+
+	// Key encrypts every file of the database, with AES-256: 32 bytes that nobody can guess, such as
+	// random ones from a secret store; a password is not a key. It must be given whenever the
+	// database is opened, from its creation on; otherwise the error is ErrKey. Nobody can read the
+	// database without the key: keep a copy of it elsewhere. Encrypted files are not mapped, so
+	// reads of what is not in memory cost more. docs/encryption.md says what it protects. Default:
+	// nil, which does not encrypt. OpenMemory, which has no files, ignores it.
+	Key []byte
 
 	// LockTimeout is how long Open waits while another process has the database open. Default: 0,
 	// which fails immediately with ErrLocked. Waiting smooths restarts, but delays the report that
@@ -121,6 +130,9 @@ func (o *Options) check() error {
 	case o.ValueThreshold > 0 && o.ValueThreshold < minValueThreshold:
 		return bad("ValueThreshold", o.ValueThreshold,
 			"0, which means 4 KiB, at least 64, or negative to keep all values in tables")
+	case len(o.Key) != 0 && len(o.Key) != cryptfs.KeyBytes: // the message must not have the key
+		return fmt.Errorf("option Key has %d bytes: it must have %d, or be nil, which does not encrypt",
+			len(o.Key), cryptfs.KeyBytes)
 	case o.LockTimeout < 0:
 		return bad("LockTimeout", o.LockTimeout, "0, which does not wait, or positive")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/hook"
 	"github.com/stoatdb/stoat/internal/tools/salvage"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/cryptfs"
 )
 
 // Salvage makes a new database in dst, which must be missing or empty, of everything that can be
@@ -35,6 +36,10 @@ func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
 	}
 	if src == "" || dst == "" {
 		return nil, fmt.Errorf("salvage %q to %q: a directory name is empty: %w", src, dst, fs.ErrInvalid)
+	}
+	if err := cryptfs.WantPlain(files, src); err != nil {
+		return nil, fmt.Errorf("salvage %s, which is not possible yet for encrypted databases; "+
+			"restore a backup: %w", src, err)
 	}
 	id, err := engine.NewIdentity()
 	branch, branchErr := engine.NewBranch()

@@ -102,6 +102,9 @@ func OpenReader(
 func openReader(
 	ctx context.Context, store objstore.Store, dir string, o ReaderOptions, settings hook.Settings,
 ) (*Reader, error) {
+	if len(o.Database.Key) > 0 {
+		return nil, errKeyed
+	}
 	r := &Reader{store: &meter{Store: store}}
 	source, err := ship.NewSource(ctx, r.store)
 	if err != nil {

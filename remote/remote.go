@@ -208,6 +208,9 @@ func open(
 	if o.Database.ReadOnly {
 		return nil, stoat.ErrReadOnly
 	}
+	if len(o.Database.Key) > 0 {
+		return nil, errKeyed
+	}
 	files := settings.FS
 	if files == nil {
 		files = vfs.OS()

@@ -52,6 +52,8 @@ func (r *Reader) takeOver(
 		return nil, stoat.ErrClosed
 	case o.Database.ReadOnly:
 		return nil, stoat.ErrReadOnly
+	case len(o.Database.Key) > 0:
+		return nil, errKeyed
 	}
 	if err := engine.Vacant(files, dir); err != nil {
 		return nil, err

@@ -88,6 +88,7 @@ const policy = `
 
 	internal/hook:         internal/vfs, internal/engine, internal/tools/salvage
 	.:                     internal/keyspace, internal/corrupt, internal/vfs, internal/vfs/memfs,
+	                       internal/vfs/cryptfs,
 	                       internal/commit,
 	                       internal/superversion, internal/engine, internal/hook,
 	                       internal/tools/salvage
