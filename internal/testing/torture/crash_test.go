@@ -108,7 +108,7 @@ func (c *crasher) play() error {
 		return err
 	}
 	c.Now()
-	return clean(c.disk)
+	return clean(c.plain(c.disk))
 }
 
 // crash copies the disk as one crash leaves it, and recovers the copy.
@@ -143,7 +143,7 @@ func (c *crasher) recover(
 	if err := db.Close(); err != nil {
 		return fmt.Errorf("close after recovery: %w", err)
 	}
-	if err := clean(left); err != nil {
+	if err := clean(c.plain(left)); err != nil {
 		return err
 	}
 	if err := c.crashAgain(again, want, clock, rng); err != nil {

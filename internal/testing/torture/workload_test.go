@@ -5,6 +5,8 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/cryptfs"
 )
 
 // workload is a small program that uses the database, to be crashed.
@@ -14,6 +16,18 @@ type workload struct {
 	tuning   engine.Tuning
 	parallel bool // commits come from several goroutines
 	run      func(r *runner) error
+}
+
+// plain returns what is on a disk as the database sees it: decrypted, if the workload has a key.
+func (w workload) plain(disk vfs.FS) vfs.FS {
+	if len(w.options.Key) == 0 {
+		return disk
+	}
+	keys, err := cryptfs.NewKeys(w.options.Key)
+	if err != nil {
+		panic(err)
+	}
+	return cryptfs.New(disk, keys)
 }
 
 // Sizes so small that seals, flushes, compactions and new manifests happen all the time: at once
@@ -65,6 +79,9 @@ var (
 	outside  = stoat.Options{ValueThreshold: 64} // values of 64 bytes and more go outside of tables
 
 	unsyncedOutside = stoat.Options{Sync: stoat.SyncNever, ValueThreshold: 64}
+
+	encrypted         = stoat.Options{ValueThreshold: 64, Key: make([]byte, 32)}
+	unsyncedEncrypted = stoat.Options{Sync: stoat.SyncNever, Key: make([]byte, 32)}
 )
 
 var workloads = []workload{
@@ -106,6 +123,9 @@ var workloads = []workload{
 	{name: "compactions-unsynced", options: unsyncedOutside, tuning: roomy, run: compactions},
 	{name: "spills", options: outside, tuning: scattered, run: spills},
 	{name: "spills-unsynced", options: unsynced, tuning: scattered, run: spills},
+	{name: "encrypted", options: encrypted, tuning: scattered, run: outsideValues},
+	{name: "encrypted-reopens", options: encrypted, tuning: lazy, run: reopens},
+	{name: "encrypted-unsynced", options: unsyncedEncrypted, tuning: eager, run: churn},
 	{name: "loads", options: outside, tuning: scattered, run: loads},
 	{name: "loads-unsynced", options: unsynced, tuning: eager, run: loads},
 	{name: "loads-lazy", options: unsyncedOutside, tuning: lazy, run: loads},
