@@ -37,12 +37,23 @@ func formatKey(encoded []byte) string {
 	return strings.Join(list, ", ")
 }
 
-// formatValue returns a value as text for messages.
+// formatMax is how many bytes of a text or of bytes are told in messages.
+const formatMax = 100
+
+// formatValue returns a value as text for messages, the beginning if it is long.
 func formatValue(v Value) string {
 	switch v := v.(type) {
 	case string:
+		if len(v) > formatMax {
+			return fmt.Sprintf("%q... (%d bytes)", v[:formatMax], len(v))
+		}
 		return fmt.Sprintf("%q", v)
-	case []byte, [16]byte:
+	case []byte:
+		if len(v) > formatMax {
+			return fmt.Sprintf("%x... (%d bytes)", v[:formatMax], len(v))
+		}
+		return fmt.Sprintf("%x", v)
+	case [16]byte:
 		return fmt.Sprintf("%x", v)
 	}
 	return fmt.Sprint(v)

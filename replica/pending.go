@@ -104,7 +104,8 @@ func (c *collection) touch(tx *stoat.Tx, key, old []byte) (*touch, error) {
 		return known, nil
 	}
 	if len(key) > entry.KeyMax {
-		return nil, fmt.Errorf("a key of %d bytes: %w", len(key), stoat.ErrTooLarge)
+		return nil, fmt.Errorf("a key of %d bytes, and spaces allow %d: %w", len(key), entry.KeyMax,
+			stoat.ErrTooLarge)
 	}
 	record := &touch{c: c, key: bytes.Clone(key), old: bytes.Clone(old)}
 	t.pending.add(record)

@@ -1,0 +1,126 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+)
+
+// textByKey is a record whose key and content have any size.
+type textByKey struct {
+	Key  string `stoat:"key,key"`
+	Text string `stoat:"text"`
+}
+
+// Records of all sizes that fit travel; the others say why they do not, in few words.
+func TestCollection_ofRecordsOfAnySize(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	texts, err := Collection[textByKey](a.space, "texts", nil)
+	must(t, err)
+	const keyMax = 1<<14 - 2 // an encoded key has two bytes more
+	for _, size := range []struct {
+		key, text int
+		says      string // the error; empty: there is none
+	}{
+		{1, 0, ""}, {2, 5, ""}, {3, 14_000, ""}, {4, 1<<20 - 1000, ""}, {4, 1 << 20, "1048576"},
+		{keyMax, 5, ""}, {keyMax + 1, 5, "16384"}, {70_000, 5, "65,535"},
+	} {
+		err := a.db.Update(func(tx *stoat.Tx) error {
+			return texts.Put(tx, &textByKey{strings.Repeat("k", size.key), strings.Repeat("t", size.text)})
+		})
+		if size.says == "" {
+			must(t, err)
+		} else if !errors.Is(err, stoat.ErrTooLarge) || !strings.Contains(err.Error(), size.says) ||
+			len(err.Error()) > 400 {
+			t.Errorf("a key of %d bytes, a text of %d: %.500v", size.key, size.text, err)
+		}
+	}
+	meet(t, a, b)
+	agree(t, a, b)
+}
+
+// A device whose clock was years ahead goes on by joining the space again, once the clock is set.
+func TestJoin_afterTheClockWasYearsAhead(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	meet(t, a, b)
+	b.now = noon.AddDate(10, 0, 0)
+	b.put(task{ID: 2})
+	b.now = noon
+	b.put(task{ID: 3})
+	meet(t, a, b)
+	if a.get(3) != nil || len(a.waiting()) != 1 {
+		t.Errorf("what was written behind an entry that is ahead waits: %v", a.waiting())
+	}
+	opts := b.options()
+	opts.random = nil
+	space, err := Join(b.db, "again", b.space.ID(), opts)
+	must(t, err)
+	again := &peer{t: t, db: b.db, space: space, now: noon, seed: b.seed}
+	meet(t, again, a)
+	again.open()
+	again.put(task{ID: 3})
+	meet(t, again, a)
+	if a.get(3) == nil {
+		t.Errorf("it waits: %v", a.waiting())
+	}
+	b.now, a.now = noon.AddDate(10, 0, 0), noon.AddDate(10, 0, 0)
+	meet(t, a, b)
+	if a.get(2) == nil {
+		t.Errorf("its time has come: %v", a.waiting())
+	}
+}
+
+// closing is a connection that does something before one of its reads.
+type closing struct {
+	net.Conn
+	reads int // before it
+	then  func()
+}
+
+func (c *closing) Read(p []byte) (int, error) {
+	if c.reads--; c.reads == 0 {
+		c.then()
+	}
+	return c.Conn.Read(p)
+}
+
+// A database that is closed, or a context that ends, at any moment of a session ends it with an
+// error that says so, and the other side learns that it was not its fault.
+func TestSync_isEndedAtAnyMoment(t *testing.T) {
+	for _, ends := range []error{stoat.ErrClosed, context.Canceled} {
+		for n := 1; ; n++ {
+			a := newPeer(t, nil)
+			b := newPeer(t, a)
+			a.put(task{ID: 1})
+			b.put(task{ID: 2})
+			ctx, cancel := context.WithCancel(context.Background())
+			x, y := net.Pipe()
+			conn := &closing{y, n, cancel}
+			if ends == stoat.ErrClosed {
+				conn.then = func() { _ = b.db.Close() }
+			}
+			done := make(chan error, 1)
+			go func() { done <- Sync(context.Background(), a.space, x, once) }()
+			err := Sync(ctx, b.space, conn, once)
+			other := <-done
+			cancel()
+			if errors.Is(other, ErrPeer) || errors.Is(other, stoat.ErrCorrupt) ||
+				err != nil && !errors.Is(err, ends) {
+				t.Errorf("%v before read %d: %v, and the other side: %v", ends, n, err, other)
+			}
+			if conn.reads > 0 { // the session has ended before
+				break
+			}
+			if ends == context.Canceled {
+				meet(t, a, b)
+				agree(t, a, b)
+			}
+		}
+	}
+}
