@@ -63,7 +63,7 @@ func backup(ctx context.Context, s *stdio, dir, to string, link bool) error {
 // copyReadOnly copies a database, which it opens for reading, and prints what that did.
 func copyReadOnly(ctx context.Context, dir string, c *copying, format string) error {
 	for tries := 1; ; tries++ {
-		db, err := open(dir, &stoat.Options{ReadOnly: true, Logger: slog.New(warnings{c.s.err})})
+		db, err := open(c.s, dir, &stoat.Options{ReadOnly: true, Logger: slog.New(warnings{c.s.err})})
 		if err != nil {
 			return err
 		}

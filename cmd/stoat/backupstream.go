@@ -42,7 +42,7 @@ func backupStream(ctx context.Context, s *stdio, dir string, link bool) error {
 			"\"stoat backup DB - > FILE\"")
 	}
 	for tries := 1; ; tries++ {
-		db, err := open(dir, &stoat.Options{ReadOnly: true, Logger: slog.New(warnings{s.err})})
+		db, err := open(s, dir, &stoat.Options{ReadOnly: true, Logger: slog.New(warnings{s.err})})
 		if err != nil {
 			return err
 		}

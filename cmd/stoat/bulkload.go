@@ -55,7 +55,7 @@ func bulkLoad(ctx context.Context, s *stdio, dir string, into path, from *input)
 	if err != nil {
 		return err
 	}
-	db, err := open(dir, nil)
+	db, err := open(s, dir, nil)
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func check(ctx context.Context, s *stdio, dir string, o checkOptions) error {
 // run checks the database. All damage, including damage that keeps it from opening, matches
 // stoat.ErrCorrupt.
 func (r *checkReport) run(ctx context.Context, s *stdio) error {
-	db, err := open(r.Database, &stoat.Options{ReadOnly: true})
+	db, err := open(s, r.Database, &stoat.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/stoatdb/stoat/internal/commands/cmdline"
+import (
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
+)
 
 // action is what a command does.
 type action = func(s *stdio, args []string) error
@@ -10,17 +14,20 @@ type command = cmdline.Command[action]
 
 // commands returns all commands in the order in which help lists them.
 func commands() []*command {
-	return []*command{
-		getCommand(), putCommand(), delCommand(), ttlCommand(),
-		scanCommand(), keysCommand(), bucketsCommand(), statsCommand(),
-		dumpCommand(), loadCommand(), bulkLoadCommand(), importCommand(), exportCommand(),
-		compactCommand(),
-		checkCommand(), backupCommand(), restoreCommand(), salvageCommand(), recordCommand(),
-		dumpFileCommand(),
-		shellCommand(), replicaCommand(), remoteCommand(),
-		tourCommand(), tourWriterCommand(), commandListCommand(),
-		helpCommand(), versionCommand(),
-	}
+	return slices.Concat(
+		keyed(
+			getCommand(), putCommand(), delCommand(), ttlCommand(),
+			scanCommand(), keysCommand(), bucketsCommand(), statsCommand(),
+			dumpCommand(), loadCommand(), bulkLoadCommand(), importCommand(), exportCommand(),
+			compactCommand(), recordCommand(), checkCommand(), backupCommand(),
+		),
+		[]*command{
+			restoreCommand(), salvageCommand(), dumpFileCommand(),
+			shellCommand(), replicaCommand(), remoteCommand(),
+			tourCommand(), tourWriterCommand(), commandListCommand(),
+			helpCommand(), versionCommand(),
+		},
+	)
 }
 
 // newProgram returns the command line of all commands.

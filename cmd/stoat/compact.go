@@ -40,7 +40,7 @@ func compact(ctx context.Context, s *stdio, dir string) error {
 	if err != nil {
 		return err
 	}
-	db, err := open(dir, nil)
+	db, err := open(s, dir, nil)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func dumpFile(s *stdio, db, name string) error {
 
 // dump writes the whole database to w.
 func dump(ctx context.Context, s *stdio, dir string, w io.Writer) error {
-	db, err := open(dir, &stoat.Options{ReadOnly: true})
+	db, err := open(s, dir, &stoat.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}

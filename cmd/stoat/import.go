@@ -194,7 +194,7 @@ func importHere(ctx context.Context, s *stdio, o *importFlags, dir string) error
 		return err
 	}
 	defer r.close() // nothing was written
-	db, err := open(dir, nil)
+	db, err := open(s, dir, nil)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func importPart(
 		t.Fatal(err)
 	}
 	defer r.close()
-	db, err := open(dir, nil)
+	db, err := open(s, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

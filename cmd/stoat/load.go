@@ -67,7 +67,7 @@ func load(ctx context.Context, s *stdio, dir string, from *input) error {
 	if err != nil {
 		return err
 	}
-	db, err := open(dir, nil)
+	db, err := open(s, dir, nil)
 	if err != nil {
 		return err
 	}

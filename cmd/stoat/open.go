@@ -10,10 +10,18 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
-// open opens the database in dir and says what to do if that fails.
-func open(dir string, opts *stoat.Options) (*stoat.DB, error) {
+// open opens the database in dir, with the command's key, and says what to do if that fails.
+func open(s *stdio, dir string, opts *stoat.Options) (*stoat.DB, error) {
 	if dir == "" {
 		return nil, cmdline.Usagef("the name of the database is empty")
+	}
+	if s.key != nil {
+		keyed := stoat.Options{}
+		if opts != nil {
+			keyed = *opts
+		}
+		keyed.Key = s.key
+		opts = &keyed
 	}
 	db, err := stoat.Open(dir, opts)
 	if err == nil {
@@ -21,6 +29,9 @@ func open(dir string, opts *stoat.Options) (*stoat.DB, error) {
 	}
 	inner := errors.Unwrap(err) // without the advice meant for programmers
 	switch {
+	case errors.Is(err, stoat.ErrKey):
+		return nil, fmt.Errorf("%s: %w: give the key that the database was created with by -%s, or "+
+			"none if it is not encrypted", dir, inner, keyFileFlag)
 	case errors.Is(err, stoat.ErrCorrupt):
 		return nil, fmt.Errorf("the database at %s is damaged: %w", dir, inner) // run says what to do
 	case errors.Is(err, fs.ErrNotExist) && opts != nil && opts.ReadOnly:
@@ -38,7 +49,7 @@ func open(dir string, opts *stoat.Options) (*stoat.DB, error) {
 // view runs fn with a snapshot of an existing database, and changes nothing. It warns about damage
 // and reads the rest.
 func view(s *stdio, dir string, fn func(tx *stoat.Tx) error) error {
-	db, err := open(dir, &stoat.Options{ReadOnly: true, Logger: slog.New(warnings{s.err})})
+	db, err := open(s, dir, &stoat.Options{ReadOnly: true, Logger: slog.New(warnings{s.err})})
 	if err != nil {
 		return err
 	}
@@ -47,7 +58,7 @@ func view(s *stdio, dir string, fn func(tx *stoat.Tx) error) error {
 
 // update runs fn with a writable transaction of the database, which it creates if necessary.
 func update(s *stdio, dir string, fn func(tx *stoat.Tx) error) error {
-	db, err := open(dir, nil)
+	db, err := open(s, dir, nil)
 	if err != nil {
 		return err
 	}

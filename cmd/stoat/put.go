@@ -19,7 +19,7 @@ func putCommand() *command {
 	f := new(format)
 	f.inputFlags(flags)
 	ttl := new(timeToLive)
-	flags.Var(ttl, "ttl", "the key expires after `TIME`, like 90s, 1h30m or 7d; else it stays")
+	flags.Var(ttl, "ttl", "the key expires after `TIME`, like 90s, 1h30m, 7d; else it stays")
 	return &command{
 		Name:      "put",
 		Arguments: "DB KEY VALUE",

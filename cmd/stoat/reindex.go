@@ -40,7 +40,7 @@ func reindex(s *stdio, dir string, names []string) error {
 	if err := view(s, dir, func(*stoat.Tx) error { return nil }); err != nil {
 		return err
 	}
-	db, err := open(dir, nil)
+	db, err := open(s, dir, nil)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,9 @@ const (
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	s := newStdio(stdin, stdout, stderr)
 	err := newProgram().Execute(args, s.out, func(c *command, args []string) error {
+		if err := s.readKey(c); err != nil {
+			return err
+		}
 		return c.Run(s, args)
 	})
 	if flushErr := s.out.Flush(); err == nil && flushErr != nil {

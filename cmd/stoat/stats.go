@@ -70,7 +70,7 @@ writes nothing; a program can read its own with DB.Stats.`,
 		Min: 1, Max: 1,
 		Flags: flags,
 		Run: func(s *stdio, args []string) error {
-			r, err := measure(args[0], *buckets)
+			r, err := measure(s, args[0], *buckets)
 			if err != nil {
 				return err
 			}
@@ -83,8 +83,8 @@ writes nothing; a program can read its own with DB.Stats.`,
 }
 
 // measure opens the database and returns its numbers, with or without its buckets.
-func measure(dir string, buckets bool) (*statsReport, error) {
-	db, err := open(dir, &stoat.Options{ReadOnly: true})
+func measure(s *stdio, dir string, buckets bool) (*statsReport, error) {
+	db, err := open(s, dir, &stoat.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}

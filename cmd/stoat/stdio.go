@@ -7,15 +7,17 @@ import (
 	"runtime"
 )
 
-// stdio is what a command reads and writes. It is not safe for concurrent use.
+// stdio is what a command reads and writes, with the key of its database. It is not safe for
+// concurrent use.
 type stdio struct {
 	in          io.Reader
 	out         *bufio.Writer
 	unbuffered  io.Writer // what out writes to
 	err         io.Writer
-	outTerminal bool // a person reads out
-	errTerminal bool // a person reads err
-	colour      bool // out understands colours
+	outTerminal bool   // a person reads out
+	errTerminal bool   // a person reads err
+	colour      bool   // out understands colours
+	key         []byte // of the database; nil: it is not encrypted
 }
 
 func newStdio(in io.Reader, out, err io.Writer) *stdio {

@@ -131,7 +131,7 @@ func (t *tour) walk() error {
 
 // open opens the database for the next steps.
 func (t *tour) open(opts *stoat.Options) error {
-	db, err := open(t.dir, opts)
+	db, err := open(t.s, t.dir, opts)
 	if err == nil {
 		t.db = db
 	}

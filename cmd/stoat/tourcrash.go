@@ -50,7 +50,7 @@ func tourWriterCommand() *command {
 
 // writeUntilKilled commits one entry after the other, and prints its number once it is durable.
 func writeUntilKilled(s *stdio, dir string) error {
-	db, err := open(dir, nil)
+	db, err := open(s, dir, nil)
 	if err != nil {
 		return err
 	}
