@@ -90,8 +90,8 @@ func TestTakeOver_leavesAFolderThatOpens(t *testing.T) {
 func TestTakeOver_takesFourRoundTrips(t *testing.T) {
 	for _, c := range []struct {
 		name               string
-		unread             int // log objects that the reader has not seen
-		trips, lists, gets int
+		unread             int // commits that the reader has not seen
+		trips, lists, gets int // gets at most: an edit may share the log object of a commit
 	}{
 		// LIST log and states, CREATE the claim, LIST states
 		{"with all of the log", 0, 3, 3, 0},
@@ -103,7 +103,12 @@ func TestTakeOver_takesFourRoundTrips(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			store := shippedOneByOne(t, 78, 56)
 			synctest.Test(t, func(t *testing.T) {
+				settle := func() { // until the writer is idle
+					time.Sleep(time.Minute)
+					synctest.Wait()
+				}
 				writer := mustOpen(t, store, memfs.New())
+				settle()
 				client := faultstore.NewServer(store).Client(nil)
 				const trip = time.Second
 				o := &remote.ReaderOptions{Poll: 24 * time.Hour}
@@ -113,7 +118,7 @@ func TestTakeOver_takesFourRoundTrips(t *testing.T) {
 					ok(t, writer.Put(fmt.Appendf(nil, "more%d", i), nil))
 					ok(t, writer.Ship(t.Context()))
 				}
-				synctest.Wait() // for the state
+				settle()
 				began := time.Now()
 				lists, gets := client.Count(faultstore.List), client.Count(faultstore.Get)
 				db := mustTakeOver(t, r, memfs.New())
@@ -121,7 +126,7 @@ func TestTakeOver_takesFourRoundTrips(t *testing.T) {
 					t.Errorf("it takes %v", took)
 				}
 				lists, gets = client.Count(faultstore.List)-lists, client.Count(faultstore.Get)-gets
-				if n := client.Count(faultstore.Create); n != 1 || lists != c.lists || gets != c.gets {
+				if n := client.Count(faultstore.Create); n != 1 || lists != c.lists || gets > c.gets {
 					t.Errorf("%d objects are created, %d LISTs, %d GETs", n, lists, gets)
 				}
 				_, err = db.Get([]byte("key0")) // in a table that was not read
