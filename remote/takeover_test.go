@@ -103,12 +103,7 @@ func TestTakeOver_takesFourRoundTrips(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			store := shippedOneByOne(t, 78, 56)
 			synctest.Test(t, func(t *testing.T) {
-				settle := func() { // until the writer is idle
-					time.Sleep(time.Minute)
-					synctest.Wait()
-				}
 				writer := mustOpen(t, store, memfs.New())
-				settle()
 				client := faultstore.NewServer(store).Client(nil)
 				const trip = time.Second
 				o := &remote.ReaderOptions{Poll: 24 * time.Hour}
@@ -118,7 +113,7 @@ func TestTakeOver_takesFourRoundTrips(t *testing.T) {
 					ok(t, writer.Put(fmt.Appendf(nil, "more%d", i), nil))
 					ok(t, writer.Ship(t.Context()))
 				}
-				settle()
+				synctest.Wait() // for the state
 				began := time.Now()
 				lists, gets := client.Count(faultstore.List), client.Count(faultstore.Get)
 				db := mustTakeOver(t, r, memfs.New())
