@@ -307,3 +307,27 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+func TestFile_whoseHeaderAFullDiskCutOffIsEmpty(t *testing.T) {
+	const name = "db/000001.log"
+	inner := newMemory(t)
+	files := newTestFS(t, inner, 1)
+	write(t, files, name, text(100))
+	whole := stored(t, inner, name)
+	for cut := range headerBytes {
+		if bytes.HasSuffix(whole[:headerBytes], make([]byte, headerBytes-cut)) {
+			continue // nothing is missing
+		}
+		for _, preallocated := range []int{0, headerBytes - cut, 100_000} {
+			p := append(bytes.Clone(whole[:cut]), make([]byte, preallocated)...)
+			store(t, inner, name, p)
+			if got, err := read(files, name); err != nil || len(got) > 0 {
+				t.Errorf("cut off at %d, before %d zeros: %d bytes, %v", cut, preallocated, len(got), err)
+			}
+		}
+		p := append(bytes.Clone(whole[:cut]), make([]byte, headerBytes-cut)...)
+		store(t, inner, name, append(p, whole[headerBytes:]...))
+		_, err := read(files, name)
+		wantErr(t, err, corrupt.Err) // it has content
+	}
+}

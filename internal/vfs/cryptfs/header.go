@@ -66,8 +66,8 @@ type header struct {
 	raw    []byte // nil if the file was never begun
 }
 
-// readHeader reads the header of a file. If a crash kept all of the file from the disk, its raw is
-// nil.
+// readHeader reads the header of a file. If a crash or a full disk kept all of the file but a part of
+// the header from the disk, its raw is nil.
 func readHeader(file vfs.File, name string) (h header, err error) {
 	p := make([]byte, headerBytes)
 	n, err := file.ReadAt(p, 0)
@@ -84,6 +84,9 @@ func readHeader(file vfs.File, name string) (h header, err error) {
 	case n < len(p):
 		return h, nil
 	case binary.LittleEndian.Uint32(p[sumAt:]) != checksum.Of(p[:sumAt]):
+		if len(written) < len(p) { // as a full disk cuts it off, in front of what was preallocated
+			return h, wantZeros(file, name, int64(n))
+		}
 		return h, corrupt.New(name, 0, "checksum of the header of an encrypted file does not match")
 	case binary.LittleEndian.Uint32(p[8:]) > version:
 		return h, fmt.Errorf("%s is encrypted by a newer version of Stoat: %w", name, corrupt.ErrFormat)
@@ -109,8 +112,8 @@ func foreign(name string, p []byte) error {
 		corrupt.ErrFormat)
 }
 
-// wantZeros returns an error if a file has other bytes than zeros from an offset on: what lies
-// beyond the first sector is written only when the header is durable.
+// wantZeros returns an error if a file has other bytes than zeros from an offset on: no content is
+// written unless the header is, and none beyond the first sector before the header is durable.
 func wantZeros(file vfs.File, name string, from int64) error {
 	buffer := make([]byte, blockBytes)
 	for at := from; ; at += int64(len(buffer)) {
