@@ -66,8 +66,8 @@ type header struct {
 	raw    []byte // nil if the file was never begun
 }
 
-// readHeader reads the header of a file. If a crash or a full disk kept all of the file but a part of
-// the header from the disk, its raw is nil.
+// readHeader reads the header of a file. If a crash or a full disk kept all of the file but a part
+// of the header from the disk, its raw is nil.
 func readHeader(file vfs.File, name string) (h header, err error) {
 	p := make([]byte, headerBytes)
 	n, err := file.ReadAt(p, 0)
