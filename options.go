@@ -130,7 +130,7 @@ func (o *Options) check() error {
 	case o.ValueThreshold > 0 && o.ValueThreshold < minValueThreshold:
 		return bad("ValueThreshold", o.ValueThreshold,
 			"0, which means 4 KiB, at least 64, or negative to keep all values in tables")
-	case len(o.Key) != 0 && len(o.Key) != cryptfs.KeyBytes: // the message must not have the key
+	case o.Key != nil && len(o.Key) != cryptfs.KeyBytes: // the message must not have the key
 		return fmt.Errorf("option Key has %d bytes: it must have %d, or be nil, which does not encrypt",
 			len(o.Key), cryptfs.KeyBytes)
 	case o.LockTimeout < 0:

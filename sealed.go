@@ -7,7 +7,7 @@ import (
 
 // keys returns what files are encrypted with, or nil if they are not; o may be nil.
 func (o *Options) keys() (*cryptfs.Keys, error) {
-	if o == nil || len(o.Key) == 0 {
+	if o == nil || o.Key == nil {
 		return nil, nil
 	}
 	return cryptfs.NewKeys(o.Key)

@@ -225,20 +225,21 @@ func copyOf(t testing.TB, dir string) string {
 // TestKey_refusals wants nothing to be written where keys are not supported, or wrong.
 func TestKey_refusals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db")
-	short := &stoat.Options{Key: []byte(secret)}
-	_, err := stoat.Open(dir, short)
-	if err == nil || bytes.Contains([]byte(err.Error()), []byte(secret)) {
-		t.Errorf("error %v, want one without the key", err)
-	}
-	if _, err := os.Stat(dir); err == nil {
-		t.Error("a folder was made")
+	for _, key := range [][]byte{[]byte(secret), {}} { // a secret that was not found is empty
+		_, err := stoat.Open(dir, &stoat.Options{Key: key})
+		if err == nil || bytes.Contains([]byte(err.Error()), []byte(secret)) {
+			t.Errorf("error %v, want one without the key", err)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Error("a folder was made")
+		}
 	}
 	db := openKeyed(t, dir, keyed(1))
 	fillSecret(t, db, 0, 10)
 	wantErr(t, db.BackupTo(t.Context(), io.Discard), errors.ErrUnsupported)
 	ok(t, db.Close())
 	to := filepath.Join(t.TempDir(), "salvaged")
-	_, err = stoat.Salvage(t.Context(), dir, to)
+	_, err := stoat.Salvage(t.Context(), dir, to)
 	wantErr(t, err, stoat.ErrKey)
 	if _, err := os.Stat(to); err == nil {
 		t.Error("salvage has made a folder")
@@ -261,5 +262,57 @@ func TestKey_backupOfOtherKey(t *testing.T) {
 	}
 	if !maps.Equal(contents(t, to), before) {
 		t.Error("the backup has changed")
+	}
+}
+
+// TestKey_filesAreWhatTheyAreNamed puts each file of a database in the place of another, and files
+// of another database with the same key in their place.
+func TestKey_filesAreWhatTheyAreNamed(t *testing.T) {
+	dir, other := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "db")
+	for i, at := range []string{dir, other} {
+		db := openKeyed(t, at, keyed(1))
+		for n := range 2 {
+			fillSecret(t, db, 1000*i+100*n, 50)
+			ok(t, db.Flush())
+		}
+		ok(t, db.Close())
+	}
+	files, others := contents(t, dir), contents(t, other)
+	refused := func(what string, changed map[string]string) {
+		t.Helper()
+		to := t.TempDir()
+		for name, p := range changed {
+			ok(t, os.WriteFile(filepath.Join(to, name), []byte(p), 0o600))
+		}
+		db, err := stoat.Open(to, keyed(1))
+		if err == nil {
+			err = db.Check(t.Context())
+			ok(t, db.Close())
+		}
+		if !errors.Is(err, stoat.ErrCorrupt) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	tried := 0
+	for name, p := range files {
+		kind, _ := folder.Parse(name)
+		for place := range files {
+			if k, _ := folder.Parse(place); place == name || k != folder.Table || kind == folder.Other {
+				continue
+			}
+			changed := maps.Clone(files)
+			changed[place] = p
+			refused(fmt.Sprintf("%s in the place of %s", name, place), changed)
+			tried++
+		}
+		if p, there := others[name]; there && kind == folder.Table {
+			changed := maps.Clone(files)
+			changed[name] = p
+			refused(name+" of another database", changed)
+			tried++
+		}
+	}
+	if tried < 4 {
+		t.Errorf("only %d files were tried: %d and %d are there", tried, len(files), len(others))
 	}
 }

@@ -58,7 +58,7 @@ func OpenMachine(dir string, opts *stoat.Options, apply Apply) (*Machine, error)
 	if opts != nil {
 		m.opts = *opts
 	}
-	if len(m.opts.Key) > 0 { // snapshots are streams
+	if m.opts.Key != nil { // snapshots are streams
 		return nil, fmt.Errorf("open state machine %s: option Key is set, and snapshots cannot be "+
 			"encrypted yet: %w", dir, errors.ErrUnsupported)
 	}

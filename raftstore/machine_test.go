@@ -265,3 +265,14 @@ func TestMachine_holdsASnapshotOrNot(t *testing.T) {
 		want(held)
 	}
 }
+
+func TestMachine_refusesAKey(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "machine")
+	_, err := raftstore.OpenMachine(dir, &stoat.Options{Key: make([]byte, 32)}, add)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a folder was made")
+	}
+}

@@ -102,7 +102,7 @@ func OpenReader(
 func openReader(
 	ctx context.Context, store objstore.Store, dir string, o ReaderOptions, settings hook.Settings,
 ) (*Reader, error) {
-	if len(o.Database.Key) > 0 {
+	if o.Database.Key != nil {
 		return nil, errKeyed
 	}
 	r := &Reader{store: &meter{Store: store}}

@@ -208,7 +208,7 @@ func open(
 	if o.Database.ReadOnly {
 		return nil, stoat.ErrReadOnly
 	}
-	if len(o.Database.Key) > 0 {
+	if o.Database.Key != nil {
 		return nil, errKeyed
 	}
 	files := settings.FS

@@ -52,7 +52,7 @@ func (r *Reader) takeOver(
 		return nil, stoat.ErrClosed
 	case o.Database.ReadOnly:
 		return nil, stoat.ErrReadOnly
-	case len(o.Database.Key) > 0:
+	case o.Database.Key != nil:
 		return nil, errKeyed
 	}
 	if err := engine.Vacant(files, dir); err != nil {

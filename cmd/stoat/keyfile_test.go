@@ -63,3 +63,10 @@ func TestKeyFile_mustHoldAKey(t *testing.T) {
 		t.Error("a database was made without a key")
 	}
 }
+
+func TestKeyFile_isNotForOtherPrograms(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "db")
+	key := keyFile(t, strings.Repeat("ab", keyBytes))
+	r := execute(t, "", "import", "-key-file", key, "-bolt", db+".bolt", db)
+	fails(t, r, exitUsage, "-key-file does not work with this source")
+}

@@ -16,12 +16,12 @@ func open(s *stdio, dir string, opts *stoat.Options) (*stoat.DB, error) {
 		return nil, cmdline.Usagef("the name of the database is empty")
 	}
 	if s.key != nil {
-		keyed := stoat.Options{}
+		var sealed stoat.Options
 		if opts != nil {
-			keyed = *opts
+			sealed = *opts
 		}
-		keyed.Key = s.key
-		opts = &keyed
+		sealed.Key = s.key
+		opts = &sealed
 	}
 	db, err := stoat.Open(dir, opts)
 	if err == nil {

@@ -13,6 +13,7 @@
 package inspect
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -80,7 +81,7 @@ func (f *source) print(p *printer) error {
 		return fmt.Errorf("what kind of file %s is cannot be told: %w", f.path, holes[0].Err)
 	}
 	if kind == "" {
-		return f.printLock(p, head)
+		return f.printOther(p, head)
 	}
 	p.put(at(0).called(kind.String()).with(count(uint64(f.size), "byte")))
 	if !exact {
@@ -105,8 +106,13 @@ func (f *source) print(p *printer) error {
 // maxLockBytes is more than a lock file has.
 const maxLockBytes = 64
 
-// printLock prints a lock file, which has no header.
-func (f *source) printLock(p *printer, head []byte) error {
+// printOther prints a lock file, which has no header, or a file that has another one.
+func (f *source) printOther(p *printer, head []byte) error {
+	if bytes.HasPrefix(head, []byte(fileheader.Encrypted)) {
+		p.put(at(0).called("encrypted file").with(count(uint64(f.size), "byte")))
+		p.put(note("only the database can read it, with its key"))
+		return nil
+	}
 	pid := vfs.ParseOwner(head)
 	if pid == 0 || f.size > maxLockBytes {
 		p.put(at(0).called("unknown file").with(count(uint64(f.size), "byte")))

@@ -67,6 +67,7 @@ func samples(t testing.TB) map[string][]byte {
 		"log": log, "manifest": man, "table": tab, "values": values,
 		"lock":  []byte("4711               \n"),
 		"empty": nil, "unknown": []byte("SQLite format 3\x00"), "short": log[:30],
+		"encrypted": append([]byte(fileheader.Encrypted), make([]byte, 100)...),
 		"log-newer": newer(log), "log-header": flipped(log, 16), "log-magic": flipped(log, 3),
 		"log-frame": flipped(log, fileheader.Size+5), "log-payload": flipped(log, fileheader.Size+33),
 		"log-torn":        log[:len(log)-110],
@@ -87,6 +88,7 @@ func TestFile_printsWhatItAlwaysDid(t *testing.T) {
 			t.Errorf("%s: damaged in %d places, as JSON in %d", name, damage, sameDamage)
 		}
 		healthy := slices.Contains([]string{"log", "manifest", "table", "values", "lock", "empty",
+			"encrypted",
 			"log-torn", "manifest-torn"}, name)
 		if healthy != (damage == 0) {
 			t.Errorf("%s: damaged in %d places", name, damage)
