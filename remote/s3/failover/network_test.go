@@ -103,9 +103,7 @@ func TestNetwork_comesBackAfterTheServer(t *testing.T) {
 	o := newOutage(t, g.address)
 	g.process.Kill()
 	began, before := time.Now(), o.relay.accepted()
-	for tick := time.NewTicker(time.Millisecond); o.relay.accepted() < before+tries; <-tick.C {
-		continue
-	}
+	eventually(t, "the writer asks again", func() bool { return o.relay.accepted() >= before+tries })
 	if took := time.Since(began); took < 100*time.Millisecond {
 		t.Errorf("%d connections in %v: the writer does not back off", tries, took)
 	}

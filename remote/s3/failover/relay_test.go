@@ -70,13 +70,19 @@ func (r *relay) awaitHeld(t *testing.T, n int) {
 		return n
 	}
 	n += held()
-	tick := time.NewTicker(time.Millisecond)
+	eventually(t, "requests are frozen", func() bool { return held() >= n })
+}
+
+// eventually waits until something holds that nothing else tells.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick, limit := time.NewTicker(time.Millisecond), time.After(2*time.Minute)
 	defer tick.Stop()
-	for held() < n {
+	for !holds() {
 		select {
 		case <-tick.C:
-		case <-t.Context().Done():
-			t.Fatal("nothing passes")
+		case <-limit:
+			t.Fatalf("it does not happen that %s", what)
 		}
 	}
 }

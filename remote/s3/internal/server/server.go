@@ -16,7 +16,7 @@ import (
 )
 
 // Installed returns the path of a server's program, which the script servers/install of the module
-// installs unless it is there. Where that fails, the test is skipped.
+// installs unless it is there.
 func Installed(t testing.TB, name string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), script(t), name).Output()
@@ -25,7 +25,7 @@ func Installed(t testing.TB, name string) string {
 		if errors.As(err, &exit) {
 			err = fmt.Errorf("%w: %s", err, exit.Stderr)
 		}
-		t.Skipf("%s cannot be installed: %v", name, err)
+		t.Fatalf("%s cannot be installed: %v", name, err)
 	}
 	return strings.TrimSpace(string(out))
 }
