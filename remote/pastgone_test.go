@@ -2,6 +2,7 @@ package remote_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,8 +42,16 @@ func TestRestore_beginsAnewIfItsFilesAreDeleted(t *testing.T) {
 	db, err := open(t, store, memfs.New(), forgetful(), engine.Tuning{})
 	ok(t, err)
 	replaced(t, h, db)
-	least := len(h.states) - 1 // now and then, no file is deleted yet
-	meddled := &meddled{Store: store, do: func() { replaced(t, h, db) }}
-	h.wantAt(t, "a copy", restored(t, meddled), least)
+	least := 0
+	meddled := &meddled{Store: store, do: func() {
+		for before := names(t, store, "data/"); len(before) > 0; { // until all are deleted
+			least = len(h.states)
+			replaced(t, h, db)
+			now := names(t, store, "data/")
+			before = slices.DeleteFunc(before, func(name string) bool { return !slices.Contains(now, name) })
+		}
+	}}
+	copied := restored(t, meddled)
+	h.wantAt(t, "a copy", copied, least)
 	ok(t, db.Close())
 }
