@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/record"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/session"
 )
@@ -189,4 +190,29 @@ func TestStart_keepsNoChunksBehindItsEnd(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// A program has stored a record past the space, which has no state; a start puts the one of the
+// checkpoint in its place, in the indexes too.
+func TestStart_replacesARecordWithoutAState(t *testing.T) {
+	a, _, _ := prunedPeers(t)
+	late := newPeer(t, a)
+	past, err := record.Open[task](late.db, "team/tasks", nil)
+	must(t, err)
+	late.update(func(tx *stoat.Tx) error {
+		return past.Put(tx, &task{ID: 1, Title: "stray", Tags: []string{"stray"}})
+	})
+	startWith(t, a, late)
+	if got := late.get(1); got == nil || got.Title != "t" {
+		t.Errorf("the record is %+v", got)
+	}
+	must(t, late.db.View(func(tx *stoat.Tx) error {
+		for _, old := range []record.Predicate{record.Eq("title", "stray"), record.Has("tags", "stray")} {
+			n, err := late.tasks.Query().Where(old).Count(tx)
+			if err != nil || n > 0 {
+				t.Errorf("an index has %d entries of the record before, %v", n, err)
+			}
+		}
+		return nil
+	}))
 }
