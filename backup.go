@@ -57,7 +57,7 @@ func (db *DB) backup(ctx context.Context, dir string, link bool) error {
 	if err != nil {
 		return err
 	}
-	return db.engine.Backup(ctx, sealed(files, db.keys), dir, link)
+	return db.engine.Backup(ctx, sealed(files, db.key), dir, link)
 }
 
 // target returns the file system on which a backup or what is restored goes to dir, and the path of
@@ -107,7 +107,7 @@ func resolve(dir string) (string, error) {
 // Streams are not encrypted, so BackupTo refuses an encrypted database: the error matches
 // [errors.ErrUnsupported].
 func (db *DB) BackupTo(ctx context.Context, w io.Writer) error {
-	if db.keys != nil {
+	if db.key != nil {
 		return fmt.Errorf("back up to a stream, which would not be encrypted, although the database "+
 			"is; use Backup: %w", errors.ErrUnsupported)
 	}

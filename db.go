@@ -20,7 +20,7 @@ import (
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
 	engine *engine.Engine
-	keys   *cryptfs.Keys // nil if the database is not encrypted
+	key    *cryptfs.Key // nil if the database is not encrypted
 	// views holds the sessions of finished View transactions for reuse. Only read-only sessions are
 	// reused: whatever a stale handle does, it cannot write.
 	views   sync.Pool
@@ -64,7 +64,7 @@ func OpenMemory(opts *Options) (*DB, error) {
 func open(dir string, opts *Options, settings hook.Settings) (*DB, error) {
 	o := opts.engine()
 	o.Tuning, o.Shipper = settings.Tuning, settings.Shipper
-	keys, err := opts.keys()
+	key, err := opts.key()
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", dir, err)
 	}
@@ -75,11 +75,11 @@ func open(dir string, opts *Options, settings hook.Settings) (*DB, error) {
 	if settings.Over != nil {
 		files = settings.Over(files)
 	}
-	db, err := start(sealed(files, keys), dir, o)
+	db, err := start(sealed(files, key), dir, o)
 	if err != nil {
 		return nil, err
 	}
-	db.keys = keys
+	db.key = key
 	if settings.Opened != nil {
 		settings.Opened(db.engine)
 	}

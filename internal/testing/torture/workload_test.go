@@ -23,11 +23,11 @@ func (w workload) plain(disk vfs.FS) vfs.FS {
 	if len(w.options.Key) == 0 {
 		return disk
 	}
-	keys, err := cryptfs.NewKeys(w.options.Key)
+	key, err := cryptfs.NewKey(w.options.Key)
 	if err != nil {
 		panic(err)
 	}
-	return cryptfs.New(disk, keys)
+	return cryptfs.New(disk, key)
 }
 
 // Sizes so small that seals, flushes, compactions and new manifests happen all the time: at once

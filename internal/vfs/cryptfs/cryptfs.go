@@ -22,8 +22,7 @@
 // encrypted at an offset of a file is therefore encrypted once, and the offset is the nonce. After
 // a failed write, a file takes no more. Files are never mapped.
 //
-// docs/design/encryption.md has the reasons. The package decides nothing about keys but which one a
-// file is under. Safe for concurrent use, as package vfs wants it.
+// docs/design/encryption.md has the reasons. Safe for concurrent use, as package vfs wants it.
 package cryptfs
 
 import (
@@ -41,8 +40,8 @@ type FS struct {
 var _ vfs.FS = (*FS)(nil)
 
 // New returns a file system that keeps files on inner, encrypted.
-func New(inner vfs.FS, keys *Keys) *FS {
-	return &FS{files{inner, keys, new(sync.Map)}, inner}
+func New(inner vfs.FS, key *Key) *FS {
+	return &FS{files{inner, key, new(sync.Map)}, inner}
 }
 
 // MkdirAll implements vfs.FS.
@@ -54,7 +53,7 @@ func (f *FS) OpenFolder(dir string) (vfs.Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &folder{files{inner, f.keys, f.live}, inner}, nil
+	return &folder{files{inner, f.key, f.live}, inner}, nil
 }
 
 // folder is a folder whose database files are encrypted.

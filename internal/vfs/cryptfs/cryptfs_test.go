@@ -206,26 +206,13 @@ func TestOpen_refusesOtherKeys(t *testing.T) {
 		write(t, newTestFS(t, inner, 1), name, text(100))
 		_, err := read(newTestFS(t, inner, 2), name)
 		wantErr(t, err, corrupt.ErrKey)
-		if _, err = read(newTestFS(t, inner, 2, 1), name); err != nil {
-			t.Errorf("with an old key: %v", err)
-		}
 		store(t, inner, name, []byte("STOATTAB, which is not encrypted"))
 		_, err = read(newTestFS(t, inner, 1), name)
 		wantErr(t, err, corrupt.ErrKey)
 	}
-	_, err := NewKeys(make([]byte, 31))
+	_, err := NewKey(make([]byte, 31))
 	if err == nil {
 		t.Error("a key of 31 bytes is taken")
-	}
-}
-
-func TestOld_isWhatIsUnderOldKeys(t *testing.T) {
-	inner := newMemory(t)
-	write(t, newTestFS(t, inner, 1), "db/000001.table", text(100))
-	files := newTestFS(t, inner, 2, 1)
-	write(t, files, "db/000002.table", text(1000))
-	if got := files.Old("db"); got != 100+headerBytes+tagBytes {
-		t.Errorf("%d bytes are under the old key", got)
 	}
 }
 

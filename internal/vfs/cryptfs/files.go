@@ -13,7 +13,7 @@ import (
 // files is all files of a file system, or those of a folder.
 type files struct {
 	vfs.Files
-	keys *Keys
+	key  *Key
 	live *sync.Map // *chunkWriter by salt, while it is open
 }
 
@@ -35,7 +35,7 @@ func (f files) Create(name string) (vfs.File, error) {
 	if err != nil || !ok {
 		return inner, err
 	}
-	head, keys, err := newHeader(f.keys.all[0], l)
+	head, keys, err := newHeader(f.key, l)
 	if err != nil {
 		return nil, errors.Join(err, inner.Close(), f.Files.Remove(name))
 	}
@@ -77,7 +77,7 @@ func (f files) open(inner vfs.File, name string, l layout) (vfs.File, error) {
 	if h.layout != l {
 		return nil, corrupt.New(name, 0, "the encrypted file is of another kind")
 	}
-	keys, err := f.keys.keysOf(h, name)
+	keys, err := f.key.keysOf(h, name)
 	if err != nil {
 		return nil, err
 	}
@@ -89,37 +89,4 @@ func (f files) open(inner vfs.File, name string, l layout) (vfs.File, error) {
 		r.writer, _ = w.(*chunkWriter)
 	}
 	return r, nil
-}
-
-// Old returns how many bytes of the database files in dir are under another key than the current
-// one. It ignores files that it cannot read, or that are not encrypted.
-func (f files) Old(dir string) (bytes uint64) {
-	all, err := f.Files.List(dir)
-	if err != nil {
-		return 0
-	}
-	for _, name := range all {
-		if _, ok := layoutOf(name); ok {
-			bytes += f.old(filepath.Join(dir, name))
-		}
-	}
-	return bytes
-}
-
-// old returns the size of a file if it is under another key than the current one, and otherwise 0.
-func (f files) old(name string) uint64 {
-	inner, err := f.Files.Open(name)
-	if err != nil {
-		return 0
-	}
-	defer func() { _ = inner.Close() }() // which was only read
-	h, err := readHeader(inner, name)
-	if err != nil || h.raw == nil || h.id == f.keys.all[0].id {
-		return 0
-	}
-	size, err := inner.Size()
-	if err != nil {
-		return 0
-	}
-	return uint64(size)
 }

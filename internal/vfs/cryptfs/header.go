@@ -35,25 +35,25 @@ const (
 )
 
 // newHeader returns a header for a new file, and the file's keys.
-func newHeader(m masterKey, l layout) (p []byte, k fileKeys, err error) {
+func newHeader(key *Key, l layout) (p []byte, keys fileKeys, err error) {
 	p = make([]byte, headerBytes)
 	copy(p, fileheader.Encrypted)
 	binary.LittleEndian.PutUint32(p[8:], version)
 	binary.LittleEndian.PutUint32(p[12:], uint32(l))
-	copy(p[idAt:], m.id[:])
+	copy(p[idAt:], key.id[:])
 	if _, err := rand.Read(p[saltAt:tagAt]); err != nil {
-		return nil, k, err
+		return nil, keys, err
 	}
-	return p, k, m.seal(p, &k)
+	return p, keys, key.seal(p, &keys)
 }
 
 // seal derives the keys of the file whose header is p, and puts tag and checksum into p.
-func (m masterKey) seal(p []byte, k *fileKeys) (err error) {
-	if *k, err = m.derive(p[:saltAt], p[saltAt:tagAt]); err != nil {
+func (k *Key) seal(p []byte, keys *fileKeys) (err error) {
+	if *keys, err = k.derive(p[:saltAt], p[saltAt:tagAt]); err != nil {
 		return err
 	}
 	n := nonce(0, nonceHeader)
-	k.aead.Seal(p[tagAt:tagAt], n[:], nil, p[:tagAt])
+	keys.aead.Seal(p[tagAt:tagAt], n[:], nil, p[:tagAt])
 	binary.LittleEndian.PutUint32(p[sumAt:], checksum.Of(p[:sumAt]))
 	return nil
 }
@@ -131,13 +131,12 @@ func wantZeros(file vfs.File, name string, from int64) error {
 }
 
 // keysOf returns the keys of a file.
-func (k *Keys) keysOf(h header, name string) (fileKeys, error) {
-	m, ok := k.find(h.id)
-	if !ok {
+func (k *Key) keysOf(h header, name string) (fileKeys, error) {
+	if h.id != k.id {
 		return fileKeys{}, fmt.Errorf("%s is encrypted with another key, %x: %w", name, h.id,
 			corrupt.ErrKey)
 	}
-	keys, err := m.derive(h.raw[:saltAt], h.salt[:])
+	keys, err := k.derive(h.raw[:saltAt], h.salt[:])
 	if err != nil {
 		return fileKeys{}, err
 	}

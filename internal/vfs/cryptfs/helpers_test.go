@@ -27,16 +27,12 @@ func wantErr(t testing.TB, err, want error) {
 // key returns the nth key of the tests.
 func key(n byte) []byte { return bytes.Repeat([]byte{n}, KeyBytes) }
 
-// newTestFS returns an encrypting file system on inner with the keys with the given numbers.
-func newTestFS(t testing.TB, inner vfs.FS, numbers ...byte) *FS {
+// newTestFS returns an encrypting file system on inner with the nth key.
+func newTestFS(t testing.TB, inner vfs.FS, n byte) *FS {
 	t.Helper()
-	var all [][]byte
-	for _, n := range numbers {
-		all = append(all, key(n))
-	}
-	keys, err := NewKeys(all[0], all[1:]...)
+	k, err := NewKey(key(n))
 	ok(t, err)
-	return New(inner, keys)
+	return New(inner, k)
 }
 
 // write makes a file of pieces, each of which is one write.
