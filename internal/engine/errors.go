@@ -24,10 +24,18 @@ var (
 )
 
 // poison is the failure that ended all writing.
-type poison struct{ cause error }
+type poison struct {
+	cause   error
+	refused bool // by who acknowledges commits: opening the database again is no remedy
+}
 
 // Error implements error.
-func (p *poison) Error() string { return fmt.Sprintf("%v (cause: %v)", ErrPoisoned, p.cause) }
+func (p *poison) Error() string {
+	if p.refused {
+		return fmt.Sprintf("database no longer accepts writes: %v", p.cause)
+	}
+	return fmt.Sprintf("%v (cause: %v)", ErrPoisoned, p.cause)
+}
 
 // Is reports whether target is ErrPoisoned.
 func (p *poison) Is(target error) bool { return target == ErrPoisoned }
@@ -36,9 +44,11 @@ func (p *poison) Is(target error) bool { return target == ErrPoisoned }
 func (p *poison) Unwrap() error { return p.cause }
 
 // poison ends all writing: pending and later commits fail, readers go on. The first cause stays.
-func (e *Engine) poison(cause error) error {
-	if e.poisoned.CompareAndSwap(nil, &poison{cause: cause}) {
-		e.options.Logger.Error("writes stopped", "dir", e.dir, "err", cause)
+func (e *Engine) poison(cause error) error { return e.poisonWith(&poison{cause: cause}) }
+
+func (e *Engine) poisonWith(p *poison) error {
+	if e.poisoned.CompareAndSwap(nil, p) {
+		e.options.Logger.Error("writes stopped", "dir", e.dir, "err", p.cause)
 	}
 	e.withheld.fail(e.poisoned.Load())
 	return e.poisoned.Load()

@@ -140,7 +140,7 @@ func (e *Engine) Acknowledge(through uint64) {
 }
 
 // Refuse ends all writing because of cause: what is not acknowledged never will be. Readers go on.
-func (e *Engine) Refuse(cause error) { _ = e.poison(cause) }
+func (e *Engine) Refuse(cause error) { _ = e.poisonWith(&poison{cause: cause, refused: true}) }
 
 // Abandon says that nobody acknowledges anything any more. Whether what waits counts is unknown.
 func (e *Engine) Abandon(why error) { e.withheld.fail(fmt.Errorf("%w: %w", ErrUnknown, why)) }
