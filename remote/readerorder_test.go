@@ -57,7 +57,7 @@ func deleteLog(t testing.TB, store objstore.Store) (deleted int) {
 	return len(names)
 }
 
-// restless is a plan of faults for one in n requests, or for all while away.
+// restless is a plan of faults for one in n requests, none if that is 0, or for all while away.
 type restless struct {
 	mu   sync.Mutex
 	rng  *rand.Rand
@@ -72,7 +72,7 @@ func (r *restless) plan(request faultstore.Request) faultstore.Fate {
 	if strings.HasPrefix(request.Name, "data/") {
 		n *= 100 // there are many, and each failure takes time
 	}
-	if r.away.Load() || r.rng.IntN(n) == 0 {
+	if r.away.Load() || n > 0 && r.rng.IntN(n) == 0 {
 		return faultstore.Unavailable
 	}
 	return faultstore.Answered

@@ -89,7 +89,7 @@ func TestTakeOver_leavesTheReaderIfTheStoreDoesNotAnswer(t *testing.T) {
 	first := mustOpen(t, store, memfs.New())
 	mustCommit(t, h, first, 10)
 	synctest.Test(t, func(t *testing.T) {
-		faults := &restless{rng: h.rng, n: 1 << 30}
+		faults := &restless{}
 		client := faultstore.NewServer(store).Client(faults.plan)
 		r, err := remote.OpenReader(t.Context(), client, "", nil)
 		ok(t, err)
