@@ -45,7 +45,8 @@ type Store interface {
 
 	// Put stores an object durably, the first size bytes of body, under a name that only ever
 	// stands for these bytes. So it may be repeated, by anyone, at any time: if the name is taken,
-	// either object stays. After any error, the object may have been stored, or may be later.
+	// either object stays. After any error, the object may have been stored, or may be later. A body
+	// may be paced: what is sent is read once, and in order; what else is read, [Unpaced] has.
 	Put(ctx context.Context, name string, body io.ReaderAt, size int64) error
 
 	// Get returns n bytes of an object from off on, or fewer if it ends before; none if off is at
@@ -62,6 +63,20 @@ type Store interface {
 	// Delete removes objects; a name that stands for none is fine. After an error, any of them may
 	// have been removed, or may be later.
 	Delete(ctx context.Context, names []string) error
+}
+
+// Paced is a body whose reads wait, so that it is sent slowly.
+type Paced interface {
+	io.ReaderAt
+	Unpaced() io.ReaderAt // the same bytes, without waiting
+}
+
+// Unpaced returns the bytes of a body for what is not sent, such as a checksum.
+func Unpaced(body io.ReaderAt) io.ReaderAt {
+	if paced, ok := body.(Paced); ok {
+		return paced.Unpaced()
+	}
+	return body
 }
 
 // Object is an entry of a listing.

@@ -11,6 +11,8 @@ package s3
 import (
 	"bytes"
 	"context"
+	"crypto/md5" // servers check it, and nobody relies on it for more
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +36,8 @@ type Options struct {
 
 	// Credentials, by default those of the environment, of the usual files, or of the machine.
 	Credentials *credentials.Credentials
-	// Transport carries the requests; nil is one with usual limits.
+	// Transport carries the requests; nil is one with usual limits. A request that makes no progress
+	// for 30 seconds is cut, by whichever.
 	Transport http.RoundTripper
 }
 
@@ -54,9 +57,17 @@ func Open(o Options) (*Store, error) {
 			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{},
 		})
 	}
+	if o.Transport == nil {
+		usual, err := minio.DefaultTransport(!o.Insecure)
+		if err != nil {
+			return nil, fmt.Errorf("open bucket %s: %w", o.Bucket, err)
+		}
+		usual.ResponseHeaderTimeout = 0 // it knows nothing of progress
+		o.Transport = usual
+	}
 	client, err := minio.New(o.Endpoint, &minio.Options{
-		Creds: o.Credentials, Secure: !o.Insecure, Region: o.Region, Transport: o.Transport,
-		MaxRetries: 1,
+		Creds: o.Credentials, Secure: !o.Insecure, Region: o.Region,
+		Transport: attentive{o.Transport}, MaxRetries: 1,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", o.Bucket, err)
@@ -70,7 +81,7 @@ func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 	if err := check(ctx, name); err != nil {
 		return err
 	}
-	err := s.put(ctx, name, bytes.NewReader(body), int64(len(body)), true)
+	err := s.put(ctx, name, bytes.NewReader(body), bytes.NewReader(body), int64(len(body)), true)
 	if err == nil {
 		return nil
 	}
@@ -94,23 +105,31 @@ func (s *Store) Put(ctx context.Context, name string, body io.ReaderAt, size int
 	if err := check(ctx, name); err != nil {
 		return err
 	}
-	if err := s.put(ctx, name, io.NewSectionReader(body, 0, size), size, false); err != nil {
+	err := s.put(ctx, name, io.NewSectionReader(body, 0, size),
+		io.NewSectionReader(objstore.Unpaced(body), 0, size), size, false)
+	if err != nil {
 		return fmt.Errorf("put %s: %w", name, err)
 	}
 	return nil
 }
 
+// put sends a body in one request, with its checksum, for which same is read: the same bytes.
 func (s *Store) put(
-	ctx context.Context, name string, body io.Reader, size int64, create bool,
+	ctx context.Context, name string, body, same io.Reader, size int64, create bool,
 ) error {
 	options := minio.PutObjectOptions{
-		ContentType: "application/octet-stream", DisableMultipart: true, SendContentMd5: true,
+		ContentType:          "application/octet-stream",
 		DisableContentSha256: true, // or else, some providers get chunks that they do not understand
 	}
 	if create {
 		options.SetMatchETagExcept("*")
 	}
-	_, err := s.client.PutObject(ctx, s.bucket, s.prefix+name, body, size, options)
+	sum := md5.New()
+	if n, err := io.Copy(sum, same); err != nil || n < size {
+		return errors.Join(err, fmt.Errorf("read the body: %d of %d bytes", n, size))
+	}
+	_, err := s.core.PutObject(ctx, s.bucket, s.prefix+name, body, size,
+		base64.StdEncoding.EncodeToString(sum.Sum(nil)), "", options)
 	return err
 }
 

@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // throttle bounds how many bytes a second are sent. The zero value bounds nothing. Safe for
@@ -49,6 +51,11 @@ type paced struct {
 	file     io.ReaderAt
 	throttle *throttle
 }
+
+var _ objstore.Paced = paced{}
+
+// Unpaced implements [objstore.Paced].
+func (p paced) Unpaced() io.ReaderAt { return p.file }
 
 // ReadAt implements [io.ReaderAt].
 func (p paced) ReadAt(b []byte, off int64) (n int, err error) {

@@ -63,7 +63,7 @@ func TestNetwork_cutsRequestsAndAnswers(t *testing.T) {
 var minutes = flag.Bool("failover.minutes", false, "also run the test that takes a minute")
 
 // The network takes bytes and does not pass them on, until the test ends: connections that are made
-// later work, so requests have to be given up and made again, after a minute.
+// later work, so requests have to be given up and made again, after half a minute.
 func TestNetwork_freezesForGood(t *testing.T) {
 	if !*minutes {
 		t.Skip("needs -failover.minutes")

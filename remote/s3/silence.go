@@ -1,0 +1,132 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// silenceMax is for how long a request may make no progress before it is cut. Servers answer
+	// within seconds; a client that waits for longer waits for a connection that is dead, and nothing
+	// else would end that: the system goes on for a quarter of an hour, or for ever.
+	silenceMax = 30 * time.Second
+	// Once all of a body was handed to the system, the rest of it moves unseen: as much as it buffers,
+	// over a link that may be slow.
+	bufferedMax  = 4 << 20
+	bufferedRate = 32 << 10 // bytes a second
+)
+
+// errSilent reports a request that was cut.
+var errSilent = errors.New("the connection makes no progress")
+
+// attentive is a network that cuts requests which make no progress, and no others: a transfer may
+// be as slow as it likes. Time in which a body waits for its own source does not count.
+type attentive struct{ http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (a attentive) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cut := context.WithCancelCause(r.Context())
+	w := newWatch(func() { cut(errSilent) })
+	r = r.WithContext(ctx)
+	if r.Body != nil && r.Body != http.NoBody {
+		buffered := time.Duration(min(max(r.ContentLength, 0), bufferedMax)) * time.Second / bufferedRate
+		r.Body = &sentBody{r.Body, w, silenceMax + buffered}
+	}
+	response, err := a.RoundTripper.RoundTrip(r)
+	w.answer()
+	if err != nil {
+		err = explain(ctx, err)
+		cut(nil)
+		return nil, err
+	}
+	response.Body = &receivedBody{response.Body, ctx, w, func() { cut(nil) }}
+	return response, nil
+}
+
+// explain returns the error of a request, which says so if it was cut.
+func explain(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errSilent) && !errors.Is(err, errSilent) {
+		return fmt.Errorf("%w: %w", errSilent, err)
+	}
+	return err
+}
+
+// watch cuts a request that is silent. Safe for concurrent use.
+type watch struct {
+	mu       sync.Mutex
+	timer    *time.Timer
+	answered bool // the answer has begun, so what is sent does not matter
+}
+
+// newWatch returns a watch over a request that begins.
+func newWatch(cut func()) *watch { return &watch{timer: time.AfterFunc(silenceMax, cut)} }
+
+// answer says that the answer has begun, or never will.
+func (w *watch) answer() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answered = true
+	w.timer.Stop()
+}
+
+// sending says that the request waits for its body, or, with a bound, for the network.
+func (w *watch) sending(bound time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.answered:
+	case bound == 0:
+		w.timer.Stop()
+	default:
+		w.timer.Reset(bound)
+	}
+}
+
+// sentBody is the body of a request.
+type sentBody struct {
+	io.ReadCloser
+	watch *watch
+	last  time.Duration // for how long the request may be silent once it has all of the body
+}
+
+// Read implements [io.Reader].
+func (b *sentBody) Read(p []byte) (n int, err error) {
+	b.watch.sending(0)
+	n, err = b.ReadCloser.Read(p)
+	if err != nil {
+		b.watch.sending(b.last)
+	} else {
+		b.watch.sending(silenceMax)
+	}
+	return n, err
+}
+
+// receivedBody is the body of an answer.
+type receivedBody struct {
+	io.ReadCloser
+	ctx   context.Context // of the request
+	watch *watch
+	end   func()
+}
+
+// Read implements [io.Reader].
+func (b *receivedBody) Read(p []byte) (n int, err error) {
+	b.watch.timer.Reset(silenceMax)
+	n, err = b.ReadCloser.Read(p)
+	b.watch.timer.Stop()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = explain(b.ctx, err)
+	}
+	return n, err
+}
+
+// Close implements [io.Closer].
+func (b *receivedBody) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}

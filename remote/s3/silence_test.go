@@ -1,0 +1,166 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipe is a network whose connections have no buffers, to a server that serve is.
+func pipe(serve func(net.Conn)) http.RoundTripper {
+	return &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			here, there := net.Pipe()
+			go func() {
+				defer there.Close()
+				serve(there)
+			}()
+			return here, nil
+		},
+		DisableKeepAlives: true,
+	}
+}
+
+// readHead reads the head of a request.
+func readHead(t *testing.T, c net.Conn) {
+	t.Helper()
+	for head := []byte(nil); !bytes.HasSuffix(head, []byte("\r\n\r\n")); {
+		var one [1]byte
+		if _, err := c.Read(one[:]); err != nil {
+			t.Error(err)
+			return
+		}
+		head = append(head, one[0])
+	}
+}
+
+// wasCut checks that a request was cut, after so long, or a moment later.
+func wasCut(t *testing.T, began time.Time, err error, after time.Duration) {
+	t.Helper()
+	took := time.Since(began)
+	if !errors.Is(err, errSilent) || took < after || took > after+time.Second {
+		t.Errorf("after %v: %v", took, err)
+	}
+}
+
+func TestGet_isCutWhenItsBodyStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := opened(t, "server", "", pipe(func(c net.Conn) {
+			readHead(t, c)
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\nETag: \"x\"\r\n"+
+				"Last-Modified: Mon, 02 Jan 2006 15:04:05 GMT\r\n\r\n")
+			_, _ = io.WriteString(c, "some")
+			_, _ = c.Read(make([]byte, 1)) // until it is cut
+		}))
+		began := time.Now()
+		_, err := s.Get(t.Context(), "data/a", 0, -1)
+		wasCut(t, began, err, silenceMax)
+	})
+}
+
+func TestPut_isCutWhenTheServerReadsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop := make(chan struct{})
+		defer close(stop)
+		s := opened(t, "server", "", pipe(func(c net.Conn) {
+			readHead(t, c)
+			<-stop
+		}))
+		began := time.Now()
+		body := bytes.NewReader(make([]byte, 1<<20))
+		err := s.Put(t.Context(), "data/a", body, body.Size())
+		wasCut(t, began, err, silenceMax)
+	})
+}
+
+func TestPut_isCutWhenNothingAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := opened(t, "server", "", pipe(func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }))
+		began := time.Now()
+		body := bytes.NewReader(make([]byte, bufferedRate))
+		err := s.Put(t.Context(), "data/a", body, body.Size())
+		wasCut(t, began, err, silenceMax+time.Second)
+	})
+}
+
+// slowly is a body that its source holds back.
+type slowly struct{ *strings.Reader }
+
+func (s slowly) ReadAt(p []byte, at int64) (int, error) {
+	time.Sleep(2 * silenceMax)
+	return s.Reader.ReadAt(p, at)
+}
+
+func (s slowly) Unpaced() io.ReaderAt { return s.Reader }
+
+// Neither a slow network nor a body that waits is a connection that is dead.
+func TestRequests_mayBeSlow(t *testing.T) {
+	const bodyBytes, pieceBytes = 100, 32 << 10
+	synctest.Test(t, func(t *testing.T) {
+		s := opened(t, "server", "", pipe(func(c net.Conn) {
+			readHead(t, c)
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\nETag: \"x\"\r\n"+
+				"Last-Modified: Mon, 02 Jan 2006 15:04:05 GMT\r\n\r\n", bodyBytes)
+			for range bodyBytes {
+				time.Sleep(silenceMax - time.Second)
+				_, _ = io.WriteString(c, "x")
+			}
+		}))
+		got, err := s.Get(t.Context(), "data/a", 0, -1)
+		if err != nil || len(got) != bodyBytes {
+			t.Errorf("%d bytes: %v", len(got), err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := opened(t, "server", "", pipe(func(c net.Conn) {
+			readHead(t, c)
+			for range bodyBytes {
+				time.Sleep(silenceMax - time.Second)
+				_, _ = io.ReadFull(c, make([]byte, pieceBytes))
+			}
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nETag: \"x\"\r\n\r\n")
+		}))
+		body := slowly{strings.NewReader(strings.Repeat("x", bodyBytes*pieceBytes))}
+		if err := s.Put(t.Context(), "data/a", body, body.Size()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// meteredBody counts what is read for sending.
+type meteredBody struct {
+	*bytes.Reader
+	sent int
+}
+
+func (b *meteredBody) ReadAt(p []byte, at int64) (int, error) {
+	n, err := b.Reader.ReadAt(p, at)
+	b.sent += n
+	return n, err
+}
+
+func (b *meteredBody) Unpaced() io.ReaderAt { return b.Reader }
+
+func TestPut_readsAPacedBodyOnce(t *testing.T) {
+	s := newStore(t, nil)
+	content := bytes.Repeat([]byte("0123456789"), 100_000)
+	body := &meteredBody{Reader: bytes.NewReader(content)}
+	if err := s.Put(t.Context(), "data/a", body, body.Size()); err != nil {
+		t.Fatal(err)
+	}
+	if body.sent != len(content) {
+		t.Errorf("%d of %d bytes were read", body.sent, len(content))
+	}
+	got, err := s.Get(t.Context(), "data/a", 0, -1)
+	if err != nil || !bytes.Equal(got, content) {
+		t.Errorf("%d bytes: %v", len(got), err)
+	}
+}
