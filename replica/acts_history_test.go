@@ -28,11 +28,7 @@ func (h *history) found() *peer {
 	}
 	var roots []DeviceID
 	for _, seed := range [][32]byte{{1}, {2, 1}, {2, 2}}[:1+h.rng.IntN(3)] {
-		device, err := LoadDevice(seed[:])
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		roots = append(roots, device.ID())
+		roots = append(roots, testDevice(seed).ID())
 	}
 	p := newPeerOf(h.t, nil, roots, 1+h.rng.IntN(len(roots)))
 	if h.rng.IntN(2) == 0 {

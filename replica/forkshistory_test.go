@@ -94,6 +94,6 @@ func forkHistory(t *testing.T, rng *rand.Rand) {
 		}
 	}
 	for _, p := range peers {
-		_ = p.db.Close()
+		p.close()
 	}
 }

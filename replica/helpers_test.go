@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,15 +44,14 @@ type peer struct {
 	joined int      // how many have joined it
 	branch uint64   // of the database
 	copies byte     // how many times it was copied, in the copy
+
+	forget func() // keeps the end of the test from closing the database; may be nil
 }
 
 // options returns options for the replica, whose keys and logs are the same in each run.
 func (p *peer) options() *Options {
 	p.t.Helper()
-	device, err := LoadDevice(p.seed[:])
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	device := testDevice(p.seed)
 	random := p.seed
 	random[31] = p.copies                    // logs of copies are others
 	budget := []int{0, 1, 1000}[p.seed[1]%3] // replicas merge together what they can, nothing, a few
@@ -59,17 +59,30 @@ func (p *peer) options() *Options {
 		random: rand.NewChaCha8(random), branch: p.branch, deferredMax: budget}
 }
 
+// testDevices has the devices that testDevice has returned: a key takes long to compute.
+var testDevices sync.Map // of *Device, by their seeds
+
+// testDevice returns the device with a secret key.
+func testDevice(seed [32]byte) *Device {
+	if device, ok := testDevices.Load(seed); ok {
+		return device.(*Device)
+	}
+	device, err := LoadDevice(seed[:])
+	if err != nil {
+		panic(err) // no: the seed has the right size
+	}
+	testDevices.Store(seed, device)
+	return device
+}
+
 // testRoots returns the roots of a space in a test: the first replica, the next ones that join it,
 // and forgers. Others need a grant: see peer.allow.
 func testRoots() (all []DeviceID) {
 	for _, seed := range [][32]byte{{}, {1}, {1, 0, 0, 0, 0, 1}, {77}} {
-		device, _ := LoadDevice(seed[:])
-		all = append(all, device.ID())
+		all = append(all, testDevice(seed).ID())
 	}
 	for i := range byte(rootsOfTests) {
-		seed := [32]byte{2, i + 1}
-		device, _ := LoadDevice(seed[:])
-		all = append(all, device.ID())
+		all = append(all, testDevice([32]byte{2, i + 1}).ID())
 	}
 	return all
 }
@@ -120,7 +133,12 @@ func newPeerOf(t testing.TB, of *peer, roots []DeviceID, quorum int) *peer {
 		t.Fatal(err)
 	}
 	p.db = db
-	t.Cleanup(func() { _ = db.Close() })
+	t.Cleanup(func() {
+		if db != nil {
+			_ = db.Close()
+		}
+	})
+	p.forget = func() { db = nil }
 	opts := p.options()
 	if of == nil {
 		opts.Roots, opts.Quorum = roots, quorum
@@ -133,6 +151,16 @@ func newPeerOf(t testing.TB, of *peer, roots []DeviceID, quorum int) *peer {
 	}
 	p.open()
 	return p
+}
+
+// close closes the database of a replica, and leaves nothing of it in memory: some tests make
+// thousands.
+func (p *peer) close() {
+	must(p.t, p.db.Close())
+	if p.forget != nil {
+		p.forget()
+	}
+	*p = peer{}
 }
 
 // open opens the collection of tasks.

@@ -66,7 +66,7 @@ func arrive(t *testing.T, from *peer, order []*run) {
 	t.Helper()
 	from.joined = 50
 	p := newPeer(t, from)
-	defer func() { _ = p.db.Close() }()
+	defer p.close()
 	p.now = noon.Add(time.Minute)
 	for _, r := range order {
 		if err := p.space.apply([]*run{r}); err != nil {

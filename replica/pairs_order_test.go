@@ -93,7 +93,7 @@ func scenarioOf(t *testing.T, seed uint64, kinds [2]string) *pairOfActs {
 
 func (s *pairOfActs) close() {
 	for _, p := range s.peers {
-		_ = p.db.Close()
+		p.close()
 	}
 }
 
@@ -259,7 +259,7 @@ func (s *pairOfActs) arrive(order [][]*run, modelled bool) *outcome {
 	s.t.Helper()
 	s.peers[0].joined = 50
 	p := newPeer(s.t, s.peers[0])
-	defer func() { _ = p.db.Close() }()
+	defer p.close()
 	p.now = noon.Add(time.Hour)
 	p.take(s.before...)
 	for range 2 {

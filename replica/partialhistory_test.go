@@ -102,7 +102,7 @@ func (h *history) runPartial(count *partialStarts) {
 	}
 	h.compare(h.peers[0])
 	for _, p := range h.peers {
-		_ = p.db.Close()
+		p.close()
 	}
 }
 

@@ -258,7 +258,7 @@ func TestPrune_changesNothing(t *testing.T) {
 		agree(t, h.peers...)
 		h.compare(h.peers[2])
 		for _, p := range h.peers {
-			_ = p.db.Close()
+			p.close()
 		}
 		if t.Failed() {
 			t.Fatalf("repeat it with -run TestPrune_changesNothing -seed %d -histories 2", seed)

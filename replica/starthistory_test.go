@@ -71,7 +71,7 @@ func (h *history) runStarts(count *starts) {
 	agree(h.t, h.peers...)
 	for _, p := range h.peers {
 		must(h.t, p.verify())
-		must(h.t, p.db.Close())
+		p.close()
 	}
 }
 
