@@ -184,14 +184,19 @@ type ReaderStatus struct {
 	Requests uint64 // to the store, since the reader was opened
 	Bytes    uint64 // received from the store since then
 
-	Failed error // why the last look at the store failed; nil if it did not
+	// TakingOver is since when TakeOver tries to take the role of the writer; zero if it does not.
+	TakingOver time.Time
+
+	// Failed is why the last look at the store failed, or the last try of TakeOver, which goes on;
+	// nil if it did not.
+	Failed error
 }
 
 // Status returns how far the reader is.
 func (r *Reader) Status() ReaderStatus {
 	s := r.tail.Status()
 	return ReaderStatus{
-		Position: r.Position(), Age: s.Age, Failed: s.Failed,
+		Position: r.Position(), Age: s.Age, TakingOver: s.Claiming, Failed: s.Failed,
 		Requests: r.store.requests.Load(), Bytes: r.store.received.Load(),
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 func TestTakeOver_ofTwoAtOnceLeavesOneWriter(t *testing.T) {
@@ -82,6 +83,62 @@ func TestTakeOver_claimsWhereARequestIsMissing(t *testing.T) {
 			wantErr(t, err, stoat.ErrNotFound)
 		}
 	}
+}
+
+// A standby whose claim gets no answer says so, and since when it waits.
+func TestTakeOver_saysWhatItWaitsFor(t *testing.T) {
+	store := memstore.New()
+	first := mustOpen(t, store, memfs.New())
+	ok(t, first.Put([]byte("a"), nil))
+	ok(t, first.Close())
+	synctest.Test(t, func(t *testing.T) {
+		client := faultstore.NewServer(store).Client(func(r faultstore.Request) faultstore.Fate {
+			if r.Op == faultstore.Create {
+				return faultstore.Unavailable
+			}
+			return faultstore.Answered
+		})
+		r, err := remote.OpenReader(t.Context(), client, "", nil)
+		ok(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began, ended := time.Now(), make(chan error, 1)
+		go func() {
+			_, err := takeOver(ctx, r, memfs.New(), quick(), engine.Tuning{})
+			ended <- err
+		}()
+		<-time.After(time.Minute)
+		s := r.Status()
+		if !s.TakingOver.Equal(began) {
+			t.Errorf("it waits since %v, and began at %v", s.TakingOver, began)
+		}
+		wantErr(t, s.Failed, objstore.ErrUnknown)
+		cancel()
+		err = <-ended
+		wantErr(t, err, context.Canceled)
+		wantErr(t, err, objstore.ErrUnknown)
+		if s := r.Status(); !s.TakingOver.IsZero() || s.Failed != nil {
+			t.Errorf("afterwards: %+v", s)
+		}
+		ok(t, r.Close())
+	})
+}
+
+func TestStatus_saysWhyAWriterWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := &restless{}
+		client := faultstore.NewServer(memstore.New()).Client(faults.plan)
+		db, err := open(t, client, memfs.New(), quick(), engine.Tuning{})
+		ok(t, err)
+		faults.away.Store(true)
+		ok(t, db.Put([]byte("a"), nil))
+		<-time.After(time.Minute)
+		wantErr(t, db.Status().Failed, objstore.ErrUnknown)
+		faults.away.Store(false)
+		ok(t, db.Ship(t.Context()))
+		ok(t, db.Status().Failed)
+		ok(t, db.Close())
+	})
 }
 
 func TestTakeOver_leavesTheReaderIfTheStoreDoesNotAnswer(t *testing.T) {

@@ -19,7 +19,7 @@ type Status struct {
 	Requests uint64 // to the store, since the database was opened
 	Bytes    uint64 // sent to the store since then
 
-	Failed error // why the last request failed; nil if it did not, or if it is being tried again
+	Failed error // why the last request failed, which may be tried again; nil if it did not
 	// Uncollected is why the last try to delete what nobody needs failed; nil if it did not.
 	Uncollected error
 	Ended       error // why nothing is shipped any more, such as ErrFenced; nil while it is

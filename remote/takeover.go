@@ -27,7 +27,8 @@ import (
 // Once TakeOver has returned a database, the reader is closed, and its open transactions go on. If
 // it returns an error, the reader goes on; but the writer before may have lost the role, and then
 // the database has no writer until the next TakeOver or Open. Requests that fail are made again
-// until ctx ends; once TakeOver has returned, ctx has no effect.
+// until ctx ends ([Reader.Status] says since when and why); once TakeOver has returned, ctx has no
+// effect.
 func (r *Reader) TakeOver(ctx context.Context, dir string, opts *Options) (*DB, error) {
 	settings, _ := hook.Of(opts)
 	db, err := r.takeOver(ctx, dir, opts.withDefaults(), settings)

@@ -107,8 +107,8 @@ func (l *Log) advancePatiently(ctx context.Context, s *object.State) (*object.St
 			errors.Is(err, corrupt.ErrFormat) || tries == fetchTries {
 			return next, err
 		}
-		if paused := l.Pause(ctx, tries); paused != nil {
-			return nil, errors.Join(paused, err)
+		if paused := l.pause(ctx, tries, err); paused != nil {
+			return nil, paused
 		}
 	}
 }

@@ -28,6 +28,8 @@ type Log struct {
 	// Pause waits before the next try of a request whose outcome is unknown, the first one with
 	// tries 1. Its error ends the tries.
 	Pause func(ctx context.Context, tries int) error
+	// Failed, unless it is nil, is told why a request failed that is made again after a pause.
+	Failed func(error)
 	// Parallel is how many requests are made at the same time, if there are many. 0: 32.
 	Parallel int
 
@@ -130,15 +132,16 @@ var errBreak = errors.New("the object continues another history")
 func (l *Log) create(ctx context.Context, o *object.Log, p []byte) (answer, error) {
 	name := logName(o.Number)
 	for tries := 1; ; tries++ {
-		switch err := l.Store.Create(ctx, name, p); {
-		case err == nil:
+		failed := l.Store.Create(ctx, name, p)
+		switch {
+		case failed == nil:
 			return answer{stored: true}, nil
-		case errors.Is(err, objstore.ErrExists):
+		case errors.Is(failed, objstore.ErrExists):
 			return l.whose(ctx, o)
-		case !errors.Is(err, objstore.ErrUnknown) && tries == 1:
-			return answer{}, err // no effect, so no try of it is under way either
+		case !errors.Is(failed, objstore.ErrUnknown) && tries == 1:
+			return answer{}, failed // no effect, so no try of it is under way either
 		}
-		if err := l.Pause(ctx, tries); err != nil {
+		if err := l.pause(ctx, tries, failed); err != nil {
 			return answer{}, fmt.Errorf("create %s: %w: %w", name, objstore.ErrUnknown, err)
 		}
 	}
@@ -157,10 +160,21 @@ func (l *Log) whose(ctx context.Context, o *object.Log) (answer, error) {
 		case errors.Is(err, corrupt.Err), errors.Is(err, corrupt.ErrFormat):
 			return answer{}, fmt.Errorf("read back: %w: %w", objstore.ErrUnknown, err)
 		}
-		if err := l.Pause(ctx, tries); err != nil {
+		if err := l.pause(ctx, tries, err); err != nil {
 			return answer{}, fmt.Errorf("read back %s: %w: %w", logName(o.Number), objstore.ErrUnknown, err)
 		}
 	}
+}
+
+// pause waits before the next try of a request, and says why it failed if ctx ends.
+func (l *Log) pause(ctx context.Context, tries int, failed error) error {
+	if l.Failed != nil {
+		l.Failed(failed)
+	}
+	if err := l.Pause(ctx, tries); err != nil {
+		return errors.Join(err, failed)
+	}
+	return nil
 }
 
 // Save stores a state, and reports whether it did: not if the last object is void, since a state is

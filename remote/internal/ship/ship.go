@@ -101,6 +101,7 @@ func New(source *Source, config Config) *Shipper {
 	s.wake, s.hurry = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.answered = make(chan struct{}, 1)
 	s.throttle.rate = config.Rate
+	s.log.Failed = s.note
 	s.collector.due, s.collector.fresh = map[string]uint64{}, map[string]bool{}
 	s.collector.running = make(chan struct{}, 1)
 	return s

@@ -23,6 +23,7 @@ func (t *Tail) TakeOver(
 ) error {
 	t.pause()
 	as.Database = t.follower.State().Database
+	defer t.claiming(time.Time{}, nil)
 	w, err := t.claim(ctx, as, claim)
 	if err == nil {
 		err = settle(t.replica, w)
@@ -39,8 +40,13 @@ func (t *Tail) TakeOver(
 func (t *Tail) claim(
 	ctx context.Context, as *history.Log, decide func(*object.State) (object.Claim, error),
 ) (*history.Writer, error) {
+	began, before := time.Now(), as.Failed
+	t.claiming(began, nil)
+	as.Failed = func(err error) { t.claiming(began, err) }
+	defer func() { as.Failed = before }()
 	for tries := 1; ; tries++ {
 		w, err := t.tryClaim(ctx, as, decide)
+		t.claiming(began, err)
 		switch {
 		case err == nil:
 			return w, nil

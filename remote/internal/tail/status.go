@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,15 +12,23 @@ import (
 
 // Status is how far a tail is.
 type Status struct {
-	Age    time.Duration // since the replica had all of the log
-	Failed error         // of the last try; nil if it succeeded
+	Age      time.Duration // since the replica had all of the log
+	Claiming time.Time     // since when the role of the writer is being taken; zero if it is not
+	Failed   error         // of the last try, of that if it is; nil if it succeeded
 }
 
 // Status returns how far the tail is.
 func (t *Tail) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return Status{time.Since(t.current), t.failed}
+	return Status{time.Since(t.current), t.claimSince, cmp.Or(t.claimFailed, t.failed)}
+}
+
+// claiming records since when the role of the writer is being taken, and why the last try failed.
+func (t *Tail) claiming(since time.Time, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.claimSince, t.claimFailed = since, err
 }
 
 // WaitFor returns when a position is visible. The error is ErrLost if it never will be,

@@ -67,6 +67,9 @@ type Tail struct {
 	current time.Time     // when the replica had all of the log
 	failed  error         // of the last try; nil after a success
 	ended   bool
+
+	claimSince  time.Time // since when the role of the writer is being taken; zero if it is not
+	claimFailed error     // of the last try of that
 }
 
 // Open opens the replica of the database in the log's store, and follows it until Close. If there
