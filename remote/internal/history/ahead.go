@@ -63,7 +63,7 @@ func (a *ahead) fetch(ctx context.Context, names []string) error {
 
 func (a *ahead) fetchOne(ctx context.Context, name string) error {
 	for tries := 1; ; tries++ {
-		p, err := a.Store.Get(ctx, name, 0, object.LogBytesMax+1)
+		p, err := a.Store.Get(ctx, name, 0, object.EditBytesMax+1)
 		if err == nil {
 			a.mu.Lock()
 			defer a.mu.Unlock()

@@ -3,10 +3,12 @@ package history
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/memstore"
@@ -42,6 +44,32 @@ func commit() []object.Part {
 }
 
 func claim() object.Claim { return object.Claim{Writer: "w", Branch: 1} }
+
+// An edit of a database with very many files is larger than what commits may be.
+func TestWriter_storesALargeEdit(t *testing.T) {
+	l := newLog(t)
+	w, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	rng, e := rand.NewChaCha8([32]byte{1}), &manifest.Edit{LastCommit: 1, NextNumber: 9}
+	for i := range byte(5) {
+		key := make([]byte, object.LogBytesMax/4)
+		_, _ = rng.Read(key)
+		key[0], key[1] = 0x10, i
+		e.AddBottom = append(e.AddBottom, &manifest.Table{
+			Number: 1 + uint64(i), Size: 300, Entries: 1, RawBytes: 2, Smallest: key, Largest: key,
+		})
+	}
+	check(t, w.Append(t.Context(), []object.Part{commit()[0], {Edit: e}}))
+	f, end, err := l.Open(t.Context())
+	check(t, err)
+	for f.State().Number < end {
+		_, _, err = f.Next(t.Context())
+		check(t, err)
+	}
+	if n := len(f.State().Version.Bottom.Tables); n != len(e.AddBottom) {
+		t.Errorf("there are %d tables", n)
+	}
+}
 
 // What readers refuse must not take a number: the log would end there.
 func TestWriter_storesNothingThatReadersRefuse(t *testing.T) {

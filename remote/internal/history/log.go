@@ -81,7 +81,7 @@ func (l *Log) newestNumber(ctx context.Context) (uint64, error) {
 // get returns log object n. The error matches objstore.ErrNotExist if there is none.
 func (l *Log) get(ctx context.Context, n uint64) (*object.Log, error) {
 	name := logName(n)
-	p, err := l.Store.Get(ctx, name, 0, object.LogBytesMax+1)
+	p, err := l.Store.Get(ctx, name, 0, object.EditBytesMax+1)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func Identify(
 
 // Beginning returns the first log object, of whichever database.
 func (l *Log) Beginning(ctx context.Context) (*object.Log, error) {
-	p, err := l.Store.Get(ctx, logName(1), 0, object.LogBytesMax+1)
+	p, err := l.Store.Get(ctx, logName(1), 0, object.EditBytesMax+1)
 	if err != nil {
 		return nil, err
 	}

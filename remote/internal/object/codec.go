@@ -49,9 +49,9 @@ var ErrTooLarge = errors.New("too much for one object")
 // seal returns an object with this payload, compressed if that makes it smaller and readers accept
 // it.
 func (c *Codec) seal(h *Header, k kind, payload []byte) ([]byte, error) {
-	if len(payload) > k.rawMax() {
+	if len(payload) > rawMax {
 		return nil, fmt.Errorf("encode %s %d: its payload has %d bytes, at most %d: %w", k, h.Number,
-			len(payload), k.rawMax(), ErrTooLarge)
+			len(payload), rawMax, ErrTooLarge)
 	}
 	rawBytes := 0
 	if len(payload) >= compressBytes && !block.LooksRandom(payload) {
@@ -60,9 +60,9 @@ func (c *Codec) seal(h *Header, k kind, payload []byte) ([]byte, error) {
 			payload, rawBytes = small, len(payload)
 		}
 	}
-	if size := HeaderBytes + len(payload); size > k.storedMax() {
+	if size := HeaderBytes + len(payload); size > storedMax {
 		return nil, fmt.Errorf("encode %s %d: it has %d bytes, at most %d: %w", k, h.Number, size,
-			k.storedMax(), ErrTooLarge)
+			storedMax, ErrTooLarge)
 	}
 	object := make([]byte, 0, HeaderBytes+len(payload))
 	return append(h.append(object, k, payload, rawBytes), payload...), nil
@@ -70,9 +70,9 @@ func (c *Codec) seal(h *Header, k kind, payload []byte) ([]byte, error) {
 
 // open returns the header and the decompressed payload of an object.
 func (c *Codec) open(name string, p []byte, k kind) (Header, []byte, error) {
-	if len(p) > k.storedMax() {
+	if len(p) > storedMax {
 		return Header{}, nil, corrupt.New(name, 0, "the %s has %d bytes, at most %d", k, len(p),
-			k.storedMax())
+			storedMax)
 	}
 	h, payload, rawBytes, err := parse(name, p, k)
 	if err != nil || rawBytes == 0 {

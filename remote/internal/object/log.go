@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -55,13 +56,37 @@ type Commits struct {
 // Last returns the number of the last commit.
 func (c *Commits) Last() uint64 { return c.First + uint64(len(c.Batches)) - 1 }
 
-// EncodeLog returns a log object. It is an error if readers would refuse it, or if it is larger
-// than [LogBytesMax].
+// logRawMax is the most that the payload of a log object without an edit may hold.
+const logRawMax = 2 * LogBytesMax
+
+// EncodeLog returns a log object. It is an error if readers would refuse it. If it is larger than
+// [LogBytesMax], or [EditBytesMax] with an edit, the error is ErrTooLarge.
 func (c *Codec) EncodeLog(l *Log) ([]byte, error) {
-	if err := errors.Join(l.check(logKind), l.verify()); err != nil {
+	err := errors.Join(l.check(logKind), l.verify())
+	var payload, p []byte
+	if err == nil {
+		payload = l.payload()
+		err = l.fits(len(payload), 0)
+	}
+	if err == nil {
+		p, err = c.seal(&l.Header, logKind, payload)
+	}
+	if err == nil {
+		err = l.fits(len(payload), len(p))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("encode log object %d: %w", l.Number, err)
 	}
-	return c.seal(&l.Header, logKind, l.payload())
+	return p, nil
+}
+
+// fits returns an error if an object is too large for what it is: it would hold up commits.
+func (l *Log) fits(rawBytes, storedBytes int) error {
+	hasEdit := slices.ContainsFunc(l.Parts, func(p Part) bool { return p.Edit != nil })
+	if hasEdit || rawBytes <= logRawMax && storedBytes <= LogBytesMax {
+		return nil
+	}
+	return fmt.Errorf("%d bytes, %d stored, without an edit: %w", rawBytes, storedBytes, ErrTooLarge)
 }
 
 func (l *Log) payload() (payload []byte) {
@@ -110,7 +135,7 @@ func (c *Codec) DecodeLog(name string, p []byte) (*Log, error) {
 		l.decodePart(&d)
 	}
 	if err = d.end(); err == nil {
-		err = l.verify()
+		err = errors.Join(l.verify(), l.fits(len(payload), len(p)))
 	}
 	if err != nil {
 		return nil, corrupt.New(name, HeaderBytes, "%v", err)

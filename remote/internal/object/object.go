@@ -23,8 +23,12 @@ import (
 const (
 	// HeaderBytes is the length of the header of an object.
 	HeaderBytes = 104
-	// LogBytesMax is the size of the largest log object, which is stored by one request.
+	// LogBytesMax is the size of the largest log object without an edit. The time that it takes to
+	// store one is the time that commits wait.
 	LogBytesMax = 8 << 20
+	// EditBytesMax is the size of the largest log object with an edit, which cannot be divided: as
+	// large as a state, so a database of any size that has a state can come in one.
+	EditBytesMax = StateBytesMax
 	// StateBytesMax is the size of the largest state, compressed or not. Two million tables fit.
 	StateBytesMax = 256 << 20
 
@@ -59,29 +63,18 @@ func (k kind) String() string {
 	return "state"
 }
 
-// rawMax is the most that the payload of an object may hold once decompressed.
-func (k kind) rawMax() int {
-	if k == logKind {
-		return 2 * LogBytesMax
-	}
-	return StateBytesMax
-}
-
-// storedMax is the size of the largest object as stored, with its header.
-func (k kind) storedMax() int {
-	if k == logKind {
-		return LogBytesMax
-	}
-	return StateBytesMax
-}
+// rawMax is the most that the payload of an object may hold once decompressed, and storedMax the
+// size of the largest object as stored, with its header.
+const rawMax, storedMax = StateBytesMax, StateBytesMax
 
 // expandedMax is the most that a payload of storedBytes may decompress to. It bounds what a reader
 // allocates for a small object.
 func (k kind) expandedMax(storedBytes int) int {
+	least := 1 << 20
 	if k == logKind {
-		return k.rawMax()
+		least = logRawMax
 	}
-	return max(1<<20, min(storedBytes, k.rawMax()/64)*64)
+	return max(least, min(storedBytes, rawMax/64)*64)
 }
 
 // ID identifies an object: random bits that its writer has drawn. The zero ID means no object.
@@ -133,8 +126,8 @@ func parse(name string, p []byte, k kind) (h Header, payload []byte, rawBytes in
 			binary.LittleEndian.Uint32(p[lengthAt:]))
 	case binary.LittleEndian.Uint32(p[payloadAt:]) != checksum.Of(payload):
 		err = corrupt.New(name, HeaderBytes, "checksum of the payload does not match")
-	case uint64(size) > uint64(k.rawMax()):
-		err = corrupt.New(name, 0, "the payload holds %d bytes, at most %d", size, k.rawMax())
+	case size > rawMax:
+		err = corrupt.New(name, 0, "the payload holds %d bytes, at most %d", size, rawMax)
 	}
 	return h, payload, int(size), err
 }
