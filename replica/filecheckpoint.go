@@ -67,7 +67,10 @@ func (t *txn) exportChunks(ctx context.Context, f *frameWriter, o *offer) error 
 			if err != nil {
 				return err
 			}
-			g := session.Given{ChunkID: session.ChunkID{Tree: i, N: n}, Content: content}
+			g := session.Given{ChunkID: session.ChunkID{Tree: i, N: n}}
+			if g.Form, err = chunk.Pack(content); err != nil {
+				return err
+			}
 			buf = g.Append(buf[:0])
 			if err := f.write(fileChunk, buf); err != nil {
 				return err
@@ -104,8 +107,9 @@ type fileStart struct {
 	start  *start
 	trees  []chunk.Tree             // of the offer
 	lacks  map[session.ChunkID]bool // nil: this replica does not need the checkpoint
-	chunks [][]byte                 // that are not stored yet
+	chunks []chunk.Packed           // that are not stored yet
 	size   int                      // of these
+	opens  chunk.Unpacker
 }
 
 // stageBytes is how many bytes of chunks are stored together.
@@ -169,14 +173,15 @@ func (in *intake) takeChunk(p []byte) error {
 		return err
 	}
 	if g.Tree >= len(st.trees) || g.N >= len(st.trees[g.Tree]) ||
-		chunk.Leaf(g.Content) != st.trees[g.Tree][g.N] {
+		!st.opens.Is(g.Form, st.trees[g.Tree][g.N]) {
 		return invalid("a chunk of the file is not of its checkpoint")
 	}
 	if !st.lacks[g.ChunkID] {
 		return nil
 	}
 	delete(st.lacks, g.ChunkID)
-	st.chunks, st.size = append(st.chunks, g.Content), st.size+len(g.Content)
+	next := chunk.Packed{Leaf: st.trees[g.Tree][g.N], Form: g.Form}
+	st.chunks, st.size = append(st.chunks, next), st.size+len(g.Form)
 	if st.size >= stageBytes || len(st.lacks) == 0 {
 		err = in.stage()
 	}

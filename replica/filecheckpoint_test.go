@@ -275,9 +275,10 @@ func TestImport_goesOnWithAStartOfASession(t *testing.T) {
 	must(t, errors.Join(reason, err))
 	p, err := endpoint{a.space}.Chunk(b.reader(), o.Checkpoint, lacks[0])
 	must(t, err)
-	must(t, endpoint{b.space}.Stage([][]byte{p}))
+	next := packed(t, p)
+	must(t, endpoint{b.space}.Stage([]chunk.Packed{next}))
 	all := contents(t, a.export(nil))
-	g := session.Given{ChunkID: lacks[0], Content: p}
+	g := session.Given{ChunkID: lacks[0], Form: next.Form}
 	all = slices.DeleteFunc(all, func(f frame) bool {
 		return f.kind == fileChunk && bytes.Equal(f.p, g.Append(nil))
 	})

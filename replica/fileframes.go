@@ -188,7 +188,7 @@ func frameSize(kind byte) uint64 {
 	case fileCheckpoint:
 		return session.OfferMax
 	case fileChunk:
-		return chunk.SizeMax + 2*binary.MaxVarintLen64
+		return chunk.FormMax + 2*binary.MaxVarintLen64
 	}
 	return frameMax
 }

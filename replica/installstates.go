@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/merge"
 )
 
@@ -99,15 +98,15 @@ func (in *installation) replaceCollection(c *collection, tree int) error {
 	if err != nil {
 		return err
 	}
-	err = in.each(t, tree, func(r *chunk.Record) error {
-		same, err := drop(r.Key)
+	err = in.eachPlaced(t, tree, c, func(p *placed) error {
+		same, err := drop(p.key)
 		switch {
 		case err != nil:
 			return err
 		case same:
-			return t.replace(c, r)
+			return t.replace(c, p)
 		}
-		return t.create(c, r, stored)
+		return t.create(c, p, stored)
 	})
 	if err == nil {
 		_, err = drop(nil)
@@ -116,12 +115,13 @@ func (in *installation) replaceCollection(c *collection, tree int) error {
 }
 
 // replace stores the state of a record that has another one, with the record that shows it.
-func (t *txn) replace(c *collection, r *chunk.Record) error {
-	record := &merge.Record{}
-	if err := record.ParseNormal(r.State); err != nil {
-		return invalid("the state of a record of %q: %w", c.name, err)
+func (t *txn) replace(c *collection, p *placed) error {
+	s, err := t.loadStored(c, p.key)
+	if err != nil {
+		return err
 	}
-	return t.store(c, r.Key, record)
+	s.record = &p.state
+	return s.showAs(p.shows)
 }
 
 // anyRecord reports whether a collection has records, with a state or without one.
@@ -141,21 +141,19 @@ func (t *txn) anyRecord(c *collection) (bool, error) {
 
 // create stores the state of a record that has none, with the record that shows it. Among says that
 // the collection had records before, one of which may have the key.
-func (t *txn) create(c *collection, r *chunk.Record, among bool) error {
+func (t *txn) create(c *collection, p *placed, among bool) error {
 	var stored []byte
 	if among {
 		var err error
-		if stored, err = t.find(c, r.Key); err != nil {
+		if stored, err = t.find(c, p.key); err != nil {
 			return err
 		}
 	}
 	t.working().rewind()
-	s, err := t.blank(c, r.Key, stored)
+	s, err := t.blank(c, p.key, stored)
 	if err != nil {
 		return err
 	}
-	if err := s.record.ParseNormal(r.State); err != nil {
-		return invalid("the state of a record of %q: %w", c.name, err)
-	}
-	return s.show()
+	s.record = &p.state
+	return s.showAs(p.shows)
 }

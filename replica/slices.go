@@ -16,7 +16,7 @@ import (
 // has it in memory, and the next one goes on behind it:
 //
 //	bucket "pieces"  's', hash                           → a slice of an offer
-//	                 'p', device that gave it, hash, u64 → bytes of a chunk, from an offset on
+//	                 'p', device that gave it, hash, u64 → bytes of a chunk's form, from an offset on
 
 // slicesKept is how many slices are kept that are not of the offer that a session brings.
 const slicesKept = 4 * session.OfferMax / session.SliceSize
@@ -276,16 +276,16 @@ func (e endpoint) StagePart(leaf chunk.Hash, from [32]byte, offset uint64, p []b
 // Join implements session.Space.
 func (e endpoint) Join(leaf chunk.Hash, from [32]byte) (good bool, err error) {
 	err = e.s.inUpdate(func(t *txn) error {
-		var content []byte
+		var form []byte
 		err := t.eachPiece(leaf, from, func(p []byte) error {
-			content = append(content, p...)
+			form = append(form, p...)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		if good = chunk.Leaf(content) == leaf; good {
-			err = t.stageChunks([][]byte{content})
+		if good = (&chunk.Unpacker{}).Is(form, leaf); good {
+			err = t.stageChunks([]chunk.Packed{{Leaf: leaf, Form: form}})
 		}
 		b, failed := t.pieces()
 		if err = errors.Join(err, failed); err == nil {

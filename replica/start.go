@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -20,7 +19,7 @@ import (
 // its horizon, and proves by whom it was made. The replica takes the chunks of the state from any
 // peer that has the same checkpoint, verifies each, and keeps them aside:
 //
-//	bucket "staged"            hash of a chunk → the chunk
+//	bucket "staged"            hash of a chunk → its packed form
 //	"start"                    uvarint, how many it takes; the proof run of their checkpoint
 //
 // When it has all of them, it installs them, in one transaction: see install.go.
@@ -228,19 +227,18 @@ func (e endpoint) beginStart(st *start, from DeviceID) (
 }
 
 // Stage implements session.Space.
-func (e endpoint) Stage(chunks [][]byte) error {
+func (e endpoint) Stage(chunks []chunk.Packed) error {
 	return e.s.inUpdate(func(t *txn) error { return t.stageChunks(chunks) })
 }
 
 // stageChunks stores chunks of a checkpoint that was begun.
-func (t *txn) stageChunks(chunks [][]byte) error {
+func (t *txn) stageChunks(chunks []chunk.Packed) error {
 	if begun, err := t.begun(); err != nil || begun == nil {
 		return err // another session has ended the start
 	}
 	b, err := t.staged()
 	for i := 0; i < len(chunks) && err == nil; i++ {
-		leaf := chunk.Leaf(chunks[i])
-		err = b.Put(leaf[:], chunks[i])
+		err = b.Put(chunks[i].Leaf[:], chunks[i].Form)
 	}
 	return err
 }
@@ -316,41 +314,12 @@ func (s *Space) install(number uint64, st *start) error {
 	return err
 }
 
-// content returns a staged chunk.
-func (t *txn) content(leaf chunk.Hash) ([]byte, error) {
+// staging appends the form of a staged chunk to the empty buf.
+func (t *txn) staging(leaf chunk.Hash, buf []byte) ([]byte, error) {
 	b, err := t.staged()
 	if err != nil {
 		return nil, err
 	}
 	p, err := b.Get(leaf[:])
-	if err == nil && chunk.Leaf(p) != leaf {
-		err = fmt.Errorf("a staged chunk: %w", stoat.ErrCorrupt)
-	}
-	return p, err
-}
-
-// each calls fn with the records of a subtree, by key.
-func (st *start) each(t *txn, tree int, fn func(r *chunk.Record) error) error {
-	var last []byte
-	leaves := st.trees[tree]
-	for _, leaf := range leaves[min(st.act.Unchunked(tree), len(leaves)):] {
-		p, err := t.content(leaf)
-		if err != nil {
-			return err
-		}
-		all, err := chunk.Parse(p)
-		if err == nil && last != nil && bytes.Compare(all[0].Key, last) <= 0 {
-			err = errors.New("chunks are not in order")
-		}
-		if err != nil {
-			return invalid("a state of a checkpoint: %w", err)
-		}
-		for i := range all {
-			if err := fn(&all[i]); err != nil {
-				return err
-			}
-		}
-		last = all[len(all)-1].Key
-	}
-	return nil
+	return append(buf, p...), err
 }

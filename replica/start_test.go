@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/record"
+	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/session"
 )
@@ -29,9 +30,17 @@ func startWith(t testing.TB, from, to *peer) {
 	for _, id := range lacks {
 		p, err := source.Chunk(to.reader(), o.Checkpoint, id)
 		must(t, err)
-		must(t, sink.Stage([][]byte{p}))
+		must(t, sink.Stage([]chunk.Packed{packed(t, p)}))
 	}
 	must(t, sink.installOffer(1, o))
+}
+
+// packed returns a chunk as it is staged.
+func packed(t testing.TB, p []byte) chunk.Packed {
+	t.Helper()
+	form, err := chunk.Pack(p)
+	must(t, err)
+	return chunk.Packed{Leaf: chunk.Leaf(p), Form: form}
 }
 
 // together brings replicas together until they have the same.
@@ -179,7 +188,7 @@ func TestStart_keepsNoChunksBehindItsEnd(t *testing.T) {
 	p, err := endpoint{a.space}.Chunk(late.reader(), o.Checkpoint, session.ChunkID{Tree: 1})
 	must(t, err)
 	startWith(t, a, late)
-	must(t, endpoint{late.space}.Stage([][]byte{p}))
+	must(t, endpoint{late.space}.Stage([]chunk.Packed{packed(t, p)}))
 	late.inTx(func(t *txn) error {
 		_, err := t.meta.Bucket([]byte(stagedBucket))
 		if err == nil {

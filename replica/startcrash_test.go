@@ -15,6 +15,7 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/torture/crash"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/replica/internal/chunk"
 )
 
 // beginner is a replica whose power is cut at the operations of its disk, while it starts from a
@@ -229,5 +230,30 @@ func TestCrash_whileStarting(t *testing.T) {
 			t.Logf("trust: %d crash points, %d between chunks, of %d operations", last.Points(),
 				last.partial.Load(), operations)
 		})
+	}
+}
+
+// A staged chunk that was damaged on the disk ends the start, which says so, and changes nothing.
+func TestStart_reportsAStagedChunkThatWasDamaged(t *testing.T) {
+	a := bulky(t)
+	late := newPeer(t, a)
+	o := a.offered(late)
+	source, sink := endpoint{a.space}, endpoint{late.space}
+	lacks, reason, err := sink.Begin(o, a.space.device.ID())
+	must(t, errors.Join(reason, err))
+	for i, id := range lacks {
+		p, err := source.Chunk(late.reader(), o.Checkpoint, id)
+		must(t, err)
+		next := packed(t, p)
+		if i == len(lacks)/2 {
+			next.Form[len(next.Form)/2] ^= 1
+		}
+		must(t, sink.Stage([]chunk.Packed{next}))
+	}
+	if err := sink.installOffer(1, o); !errors.Is(err, stoat.ErrCorrupt) {
+		t.Errorf("got %v", err)
+	}
+	if _, _, states, _, _ := late.counted(); states != 0 {
+		t.Errorf("%d records are here", states)
 	}
 }

@@ -347,10 +347,19 @@ func (s *state) build() []byte {
 // the state. If the type cannot hold that record, as on a platform with smaller numbers, the stored
 // one stays.
 func (s *state) show() error {
+	var built []byte
+	if s.c.tap != nil {
+		built = s.build()
+	}
+	return s.showAs(built)
+}
+
+// showAs is show for a record that was built before.
+func (s *state) showAs(built []byte) error {
 	if s.c.tap == nil {
 		return s.save(s.row)
 	}
-	built, stored := s.build(), s.row.stored
+	stored := s.row.stored
 	if (built == nil) == (stored == nil) && bytes.Equal(built, stored) {
 		return s.save(s.row)
 	}

@@ -55,7 +55,7 @@ func (r *reader) listen() {
 		if err != nil {
 			return
 		}
-		for frames, _ := z.DecodeAll(p, nil); len(frames) > 0; {
+		for frames, _ := z.DecodeAll(p, make([]byte, 0, unpackedMax)); len(frames) > 0; {
 			if k, p, frames, err = cutFrame(frames); err != nil {
 				return
 			}
@@ -90,7 +90,8 @@ func warm(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 * runtime.GOMAXPROCS(0) { // each encoder, and each decoder, has its own memory
-		if _, err := d.DecodeAll(z.EncodeAll(make([]byte, unpackedMax), nil), nil); err != nil {
+		if _, err := d.DecodeAll(z.EncodeAll(make([]byte, unpackedMax), nil),
+			make([]byte, 0, unpackedMax)); err != nil {
 			t.Fatal(err)
 		}
 	}

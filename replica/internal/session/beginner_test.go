@@ -88,11 +88,11 @@ func (b *beginner) Leaf(_ entry.Hash, id ChunkID) (leaf chunk.Hash, ok bool) {
 	return b.offer.Trees[id.Tree][id.N], true
 }
 
-func (b *beginner) Stage(chunks [][]byte) error {
+func (b *beginner) Stage(chunks []chunk.Packed) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, p := range chunks {
-		b.staged[chunk.Leaf(p)] = true
+	for i := range chunks {
+		b.staged[chunks[i].Leaf] = (&chunk.Unpacker{}).Is(chunks[i].Form, chunks[i].Leaf)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (b *beginner) StagePart(leaf chunk.Hash, _ [32]byte, offset uint64, p []byt
 func (b *beginner) Join(leaf chunk.Hash, _ [32]byte) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	good := chunk.Leaf(b.parts[leaf]) == leaf
+	good := (&chunk.Unpacker{}).Is(b.parts[leaf], leaf)
 	b.staged[leaf] = b.staged[leaf] || good
 	delete(b.parts, leaf)
 	return good, nil

@@ -58,8 +58,9 @@ type Starter interface {
 	// chunk, or another session has begun another one.
 	Leaf(checkpoint entry.Hash, id ChunkID) (chunk.Hash, bool)
 	// Stage stores chunks of an offer, which the caller has verified.
-	Stage(chunks [][]byte) error
-	// StagePart stores bytes of a chunk that a device has given, behind so many that are stored.
+	Stage(chunks []chunk.Packed) error
+	// StagePart stores bytes of the form of a chunk that a device has given, behind so many that are
+	// stored.
 	StagePart(leaf chunk.Hash, from [32]byte, offset uint64, p []byte) error
 	// Join stages a chunk of which all bytes are stored. It is false if that is another chunk, which
 	// is dropped.
@@ -204,7 +205,7 @@ const ofOffer = -1
 // fetch is the content of a frame that asks for chunks.
 type fetch struct {
 	checkpoint entry.Hash // zero: for a notice
-	offset     uint64     // bytes of the first chunk that the sink has
+	offset     uint64     // bytes of the form of the first chunk that the sink has
 	ranges     []ChunkRange
 }
 
@@ -229,7 +230,7 @@ func parseFetch(p []byte) (f fetch, err error) {
 	f.ranges = make([]ChunkRange, r.Count(fetchMax, 3))
 	for i := range f.ranges {
 		id, count := readChunkID(&r), r.Uvarint()
-		if count == 0 || count > countMax || f.offset > chunk.SizeMax {
+		if count == 0 || count > countMax || f.offset > chunk.FormMax {
 			r.Fail("it wants chunks that cannot exist")
 			break
 		}
@@ -251,7 +252,7 @@ func readChunkID(r *wire.Reader) ChunkID {
 	return ChunkID{int(tree) - 1, int(n)}
 }
 
-// piece is bytes of a chunk, or of a slice of an offer.
+// piece is bytes of the form of a chunk, or of a slice of an offer.
 type piece struct {
 	ChunkID
 	offset  uint64 // of the first byte
@@ -268,7 +269,7 @@ func (g *piece) append(dst []byte) []byte {
 func parsePiece(p []byte) (g piece, err error) {
 	r := wire.NewReader(p)
 	g = piece{ChunkID: readChunkID(&r), offset: r.Uvarint(), last: readFlag(&r), content: r.Rest()}
-	if g.offset > chunk.SizeMax || len(g.content) == 0 {
+	if g.offset > chunk.FormMax || len(g.content) == 0 {
 		r.Fail("a piece that cannot exist")
 	}
 	return g, r.Err()
@@ -277,13 +278,13 @@ func parsePiece(p []byte) (g piece, err error) {
 // Given is a chunk as files have it.
 type Given struct {
 	ChunkID
-	Content []byte
+	Form []byte // packed
 }
 
 // Append appends the chunk as files have it.
 func (g *Given) Append(dst []byte) []byte {
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(g.Tree)), uint64(g.N))
-	return append(dst, g.Content...)
+	return append(dst, g.Form...)
 }
 
 // ParseGiven decodes a chunk, which refers to p.

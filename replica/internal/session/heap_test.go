@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 )
 
@@ -35,7 +36,7 @@ func (s *blocked) KeepSlices(slices [][]byte) error {
 	return s.beginner.KeepSlices(slices)
 }
 
-func (s *blocked) Stage(chunks [][]byte) error {
+func (s *blocked) Stage(chunks []chunk.Packed) error {
 	<-s.let
 	return s.beginner.Stage(chunks)
 }

@@ -27,8 +27,13 @@ var (
 	})
 	decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 		return zstd.NewReader(nil, zstd.WithDecoderMaxMemory(unpackedMax),
-			zstd.WithDecoderMaxWindow(unpackedMax), zstd.WithDecoderLowmem(true))
+			zstd.WithDecoderMaxWindow(unpackedMax), zstd.WithDecodeAllCapLimit(true),
+			zstd.WithDecoderLowmem(true))
 	})
+	unpacked = sync.Pool{New: func() any { // each of unpackedMax bytes: small frames do not grow it
+		p := make([]byte, 0, unpackedMax)
+		return &p
+	}}
 )
 
 // packer packs frames. It finds out how many of them fit into one. It is not safe for concurrent
@@ -118,7 +123,9 @@ func (s *Session) unpack(p []byte) error {
 	if err != nil {
 		return err
 	}
-	frames, err := z.DecodeAll(p, nil)
+	buf := unpacked.Get().(*[]byte)
+	defer unpacked.Put(buf)
+	frames, err := z.DecodeAll(p, *buf)
 	if err != nil {
 		return broken("a packed frame: %w", err)
 	}

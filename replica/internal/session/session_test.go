@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -262,7 +263,7 @@ func TestPack_keepsFrames(t *testing.T) {
 			continue
 		}
 		z, _ := decoder()
-		frames, err := z.DecodeAll(p, nil)
+		frames, err := z.DecodeAll(p, make([]byte, 0, unpackedMax))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,5 +271,24 @@ func TestPack_keepsFrames(t *testing.T) {
 	}
 	if !bytes.Equal(got, all) || kind(packed[0]) > frameAuth {
 		t.Error("frames are lost, or the handshake is packed")
+	}
+}
+
+// Many small compressed frames in one packed frame cost no more memory than large ones.
+func TestUnpack_takesMemoryOnceForManySmallFrames(t *testing.T) {
+	z, err := encoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := z.EncodeAll(make([]byte, 8<<10), nil)
+	p := bytes.Repeat(one, FrameMax/len(one))
+	s := &Session{}
+	_ = s.unpack(one) // makes the decoder
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_ = s.unpack(p) // what is in it is no frame, which comes later
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 8*unpackedMax {
+		t.Errorf("unpacking %d bytes takes %d", len(p), n)
 	}
 }

@@ -66,6 +66,17 @@ func (a *attacker) wanted() (all []ChunkID) {
 
 // give sends a chunk.
 func (a *attacker) give(id ChunkID, content []byte) {
+	if id.Tree != ofOffer {
+		content = plainForm(content)
+	}
+	a.giveForm(id, content)
+}
+
+// plainForm returns the form of a chunk that is not compressed.
+func plainForm(p []byte) []byte { return append([]byte{0}, p...) }
+
+// giveForm sends the form of a chunk, or a slice, in pieces.
+func (a *attacker) giveForm(id ChunkID, content []byte) {
 	for at := 0; at == 0 || at < len(content); at += pieceMax {
 		g := piece{id, uint64(at), at+pieceMax >= len(content),
 			content[at:min(at+pieceMax, len(content))]}

@@ -13,7 +13,7 @@ type laggard struct {
 	let chan struct{} // closed when it may store
 }
 
-func (l *laggard) Stage(chunks [][]byte) error {
+func (l *laggard) Stage(chunks []chunk.Packed) error {
 	<-l.let
 	return l.beginner.Stage(chunks)
 }

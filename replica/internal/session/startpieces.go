@@ -36,7 +36,7 @@ func (s *Session) mergeChunk(i *item) error {
 		return broken("a chunk: %w", err)
 	}
 	if !st.next(g.ChunkID) || g.offset != st.offset ||
-		g.offset+uint64(len(g.content)) > chunk.SizeMax {
+		g.offset+uint64(len(g.content)) > chunk.FormMax {
 		return broken("a chunk that is not of its checkpoint")
 	}
 	st.resumed = false
@@ -80,8 +80,11 @@ func (s *Session) takeChunk(id ChunkID) error {
 		if err := s.joinParts(leaf); err != nil {
 			return err
 		}
-	case hashOf(id, content) == leaf:
-		st.chunks, st.size = append(st.chunks, bytes.Clone(content)), st.size+len(content)
+	case id.Tree == ofOffer && SliceHash(content) == leaf:
+		st.slices, st.size = append(st.slices, bytes.Clone(content)), st.size+len(content)
+	case id.Tree != ofOffer && st.unpacker.Is(content, leaf):
+		p := chunk.Packed{Leaf: leaf, Form: bytes.Clone(content)}
+		st.chunks, st.size = append(st.chunks, p), st.size+len(content)
 	default:
 		st.content = nil // it is not kept
 		return broken("a chunk that is not of its checkpoint")
@@ -107,14 +110,6 @@ func (s *Session) joinParts(leaf chunk.Hash) error {
 		err = broken("a chunk that is not of its checkpoint")
 	}
 	return err
-}
-
-// hashOf returns the hash of the content of a chunk, or of a slice.
-func hashOf(id ChunkID, content []byte) chunk.Hash {
-	if id.Tree == ofOffer {
-		return SliceHash(content)
-	}
-	return chunk.Leaf(content)
 }
 
 // leafOf returns the hash that a chunk, or a slice, must have.

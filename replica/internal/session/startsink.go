@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/fork"
 )
 
@@ -29,12 +30,16 @@ type starting struct {
 	fetched []ChunkRange // what the peer has still to give, in order
 	wanted  int          // how many chunks and slices these were, less those that came
 	resumed bool         // the first piece is to continue what an earlier session has stored
-	offset  uint64       // where the next piece of the first chunk begins
+	offset  uint64       // where the next piece of the form of the first chunk begins
 	stored  uint64       // bytes of these that are stored
 	content []byte       // the others
-	chunks  [][]byte     // whole, and not stored yet
-	size    int          // of these
 	credit  int          // for which the peer was not granted others yet
+
+	// Whole, and not stored yet, with the bytes of all of them.
+	chunks   []chunk.Packed
+	slices   [][]byte
+	size     int
+	unpacker chunk.Unpacker
 }
 
 // starts reports whether this replica is to start from a checkpoint, and may.
@@ -201,15 +206,15 @@ func (s *Session) stage() error {
 	if st == nil {
 		return nil
 	}
-	if len(st.chunks) > 0 {
-		store := s.space.Stage
+	if st.size > 0 {
+		store := func() error { return s.space.Stage(st.chunks) }
 		if !st.begun {
-			store = s.space.KeepSlices
+			store = func() error { return s.space.KeepSlices(st.slices) }
 		}
-		if err := store(st.chunks); err != nil {
+		if err := store(); err != nil {
 			return err
 		}
-		st.chunks, st.size = nil, 0
+		st.slices, st.chunks, st.size = nil, nil, 0
 		s.report(func(now *Status) { now.ChunksLacking = st.lacking })
 	}
 	s.regainStart()

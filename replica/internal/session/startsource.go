@@ -13,14 +13,15 @@ type offering struct {
 	fetches []fetch // that the peer has sent; guarded by Session.mu
 
 	// Of the writer alone.
-	offer bool       // an offer is to be sent
-	asked bool       // because the peer has asked for one, which can do without
-	state pruning    // whether the peer knows that something was pruned
-	given entry.Hash // the checkpoint that was offered last
-	from  entry.Hash // the checkpoint of the chunks
-	left  []ChunkRange
-	at    uint64 // bytes of the first of these that were sent
-	ends  bool   // the end of the chunks is to be sent
+	offer  bool       // an offer is to be sent
+	asked  bool       // because the peer has asked for one, which can do without
+	state  pruning    // whether the peer knows that something was pruned
+	given  entry.Hash // the checkpoint that was offered last
+	from   entry.Hash // the checkpoint of the chunks
+	left   []ChunkRange
+	at     uint64 // bytes of the form of the first of these that were sent
+	ends   bool   // the end of the chunks is to be sent
+	giving giving
 }
 
 // pruning says what a peer knows that wants what was pruned.
@@ -180,12 +181,12 @@ func (s *Session) giveChunk(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// contentOf returns a chunk, or a slice of the offer; nil if the peer has asked for another one
-// than this side has by now.
+// contentOf returns the form of a chunk, or a slice of the offer; nil if the peer has asked for
+// another one than this side has by now.
 func (s *Session) contentOf(id ChunkID) ([]byte, error) {
 	o := &s.source.offering
 	if id.Tree != ofOffer {
-		return s.space.Chunk(&s.source.reader, o.from, id)
+		return s.formOf(chunkOf{o.from, id})
 	}
 	offer, _, err := s.space.Offered(&s.source.reader)
 	if err != nil || offer == nil || offer.Checkpoint != o.from || id.N >= len(offer.Slices) {

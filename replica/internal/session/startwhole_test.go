@@ -36,7 +36,7 @@ func (g *giver) startWith(t *testing.T, c *Config) error {
 
 // A replica that ended between storing the last bytes of a chunk and joining them goes on.
 func TestStart_goesOnWithAllBytesOfAChunk(t *testing.T) {
-	for _, size := range []int{2*stageMin - 1, 2 * stageMin, 2*stageMin + 1} {
+	for _, size := range []int{2*stageMin - 2, 2*stageMin - 1, 2 * stageMin, 2*stageMin + 1} {
 		g := newGiver(1, size, 3)
 		if err := g.Seal(); err != nil {
 			t.Fatal(err)

@@ -91,7 +91,7 @@ func (l *line) tally(p []byte, now int) error {
 		}
 		if k == framePacked {
 			z, _ := decoder()
-			frames, err := z.DecodeAll(payload, nil)
+			frames, err := z.DecodeAll(payload, make([]byte, 0, unpackedMax))
 			if err != nil {
 				return err
 			}
