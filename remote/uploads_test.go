@@ -6,7 +6,10 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
@@ -80,6 +83,44 @@ func TestUploads_areAsManyAtATimeAsTheOptionSays(t *testing.T) {
 	if _, err := restored(t, store.Store).Get([]byte("0999")); err != nil {
 		t.Error(err)
 	}
+}
+
+// A copy of this machine that runs, too, makes other files by the same names. So files set off only
+// once the log has something that was sent when they existed.
+func TestUploads_waitForTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shut atomic.Bool
+		client := faultstore.NewServer(memstore.New()).Client(func(r faultstore.Request) faultstore.Fate {
+			if shut.Load() && strings.HasPrefix(r.Name, "log/") {
+				return faultstore.Unavailable
+			}
+			return faultstore.Answered
+		})
+		db, err := open(t, client, memfs.New(), quick(), engine.Tuning{})
+		ok(t, err)
+		ok(t, db.Ship(t.Context()))
+		<-time.After(time.Minute)
+		puts := client.Count(faultstore.Put)
+		shut.Store(true)
+		ok(t, db.Put([]byte("a"), nil))
+		ok(t, db.Flush())
+		<-time.After(time.Minute)
+		if n := client.Count(faultstore.Put); n != puts {
+			t.Errorf("%d objects were put", n-puts)
+		}
+		shut.Store(false)
+		<-time.After(time.Minute)
+		if n := client.Count(faultstore.Put); n != puts+1 {
+			t.Errorf("%d objects were put, and there is one table", n-puts)
+		}
+		ok(t, db.Flush())
+		requests := client.Count()
+		<-time.After(time.Hour / 2) // a collection comes later
+		if n := client.Count() - requests; n > 0 {
+			t.Errorf("%d requests were made while nothing happened", n)
+		}
+		ok(t, db.Close())
+	})
 }
 
 func TestUploads_areNotRepeatedAfterAnError(t *testing.T) {

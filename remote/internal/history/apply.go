@@ -23,6 +23,7 @@ const (
 	Counts Verdict = iota
 	Void           // it was sent before a claim, and is skipped
 	Breaks         // it does not continue this history
+	Strays         // nor does it, and it is void if nothing newer is stored
 )
 
 // Judge returns the verdict on the log object that has the next number after a state.
@@ -30,12 +31,26 @@ func Judge(s *object.State, l *object.Log) Verdict {
 	switch {
 	case l.Epoch < s.Epoch && l.Number <= zone(s):
 		return Void
+	case l.Previous != lastID(s) && l.Claim == nil && l.Epoch == s.Epoch && mayStray(s):
+		return Strays
 	case l.Previous != lastID(s):
 		return Breaks
 	case l.Claim != nil && l.Epoch > s.Epoch, l.Claim == nil && l.Epoch == s.Epoch:
 		return Counts
 	}
 	return Breaks
+}
+
+// mayStray reports whether the object after a state may be of a copy of its writer's process, which
+// has sent several at a time, the first of them in vain. It has acknowledged no more than what
+// counts, so there are no more of them after that than the window has.
+func mayStray(s *object.State) bool {
+	skipped := uint64(0)
+	for n := len(s.Void); n > 0 && s.Void[n-1] == s.Number-skipped; n-- {
+		skipped++
+	}
+	most := s.Claims[len(s.Claims)-1].Window
+	return most > 1 && skipped < most
 }
 
 // lastID returns the id of the last object that counts, which the state has, too.

@@ -49,7 +49,7 @@ func (l *Log) ClaimIf(
 			return nil, err
 		}
 		if counts {
-			return &Writer{log: l, state: s, base: ids.base}, nil
+			return &Writer{log: l, state: s, base: ids.base, made: new(made)}, nil
 		}
 	}
 }
@@ -90,6 +90,15 @@ func (l *Log) readAll(ctx context.Context) (*object.State, readIDs, error) {
 		next, err := l.advancePatiently(ctx, s)
 		if errors.Is(err, objstore.ErrNotExist) {
 			return s, read, nil
+		}
+		if errors.Is(err, errStray) {
+			newest, listErr := l.newestNumber(ctx)
+			switch {
+			case listErr != nil:
+				return nil, read, listErr
+			case newest <= s.Number:
+				next, err = Skip(s), nil
+			}
 		}
 		if err != nil {
 			return nil, read, err

@@ -131,10 +131,14 @@ func (f *Follower) Next(ctx context.Context) (o *object.Log, moved bool, err err
 		return nil, false, nil
 	case errors.Is(err, errBreak):
 		moved, jumpErr := f.Jump(ctx)
-		if !moved && jumpErr == nil {
-			jumpErr = err // no newer state explains the break
+		switch {
+		case moved || jumpErr != nil:
+			return nil, moved, jumpErr
+		case errors.Is(err, errStray):
+			f.moveTo(Skip(f.state))
+			return nil, true, nil
 		}
-		return nil, moved, jumpErr
+		return nil, false, err // no newer state explains the break
 	case err != nil:
 		return nil, false, err
 	}

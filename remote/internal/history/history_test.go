@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -128,6 +129,70 @@ func TestLog_reportsABreakThatNoStateExplains(t *testing.T) {
 	}
 	if err := w.Append(t.Context(), commit()); !errors.Is(err, ErrFenced) {
 		t.Errorf("the writer: %v", err)
+	}
+}
+
+// A copy of a process may draw the same random bits. Its object is not the other one's.
+func TestWriter_isNotTakenForItsCopy(t *testing.T) {
+	l := newLog(t)
+	w, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	twin := copied(w, l)
+	_, err = w.Prepare(commit())
+	check(t, err)
+	other := commit()
+	other[0].Commits.Batches[0] = []byte("other")
+	_, err = twin.Prepare(other)
+	check(t, err)
+	twin.sent[0].object.ID = w.sent[0].object.ID
+	twin.sent[0].bytes, err = l.Codec.EncodeLog(twin.sent[0].object)
+	check(t, err)
+	check(t, w.Finish(t.Context()))
+	if err := twin.Finish(t.Context()); !errors.Is(err, ErrFenced) {
+		t.Errorf("the copy: %v", err)
+	}
+}
+
+// Of two copies that have two requests in flight, each may be the first with one of them. Neither
+// goes on, nobody is told anything wrong, and the next writer does.
+func TestWriter_andItsCopyLeaveALogThatGoesOn(t *testing.T) {
+	l := newLog(t)
+	w, err := l.Claim(t.Context(), object.Claim{Writer: "w", Branch: 1, Window: 2})
+	check(t, err)
+	same := []object.Part{{Edit: &manifest.Edit{NextNumber: 1}}}
+	check(t, w.Append(t.Context(), same)) // past the numbers that void objects may have
+	twin := copied(w, l)
+	for i, writer := range []*Writer{w, twin} {
+		for range 2 {
+			_, err := writer.Prepare([]object.Part{{Commits: &object.Commits{
+				First: writer.Head().Commit + 1, Batches: [][]byte{fmt.Append(nil, "of ", i)},
+			}}})
+			check(t, err)
+		}
+	}
+	check(t, w.sent[0].Send(t.Context()))
+	check(t, twin.sent[1].Send(t.Context()))
+	if err := twin.Proof().Confirm(t.Context()); !errors.Is(err, ErrFenced) {
+		t.Errorf("the copy is confirmed: %v", err)
+	}
+	for _, writer := range []*Writer{w, twin} {
+		if err := writer.Finish(t.Context()); !errors.Is(err, ErrFenced) {
+			t.Errorf("it goes on: %v", err)
+		}
+	}
+	if w.State().Commit != 1 || twin.State().Commit != 0 {
+		t.Errorf("acknowledged up to %d and %d", w.State().Commit, twin.State().Commit)
+	}
+	next, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	end, err := l.End(t.Context())
+	check(t, err)
+	walked, err := l.Walk(t.Context(), Start(l.Database), func(*object.State) error { return nil })
+	check(t, err)
+	for _, s := range []*object.State{next.State(), end, walked} {
+		if s.Commit != 1 || len(s.Void) != 1 || s.Epoch != 2 {
+			t.Errorf("at %d in epoch %d: %d commits, %d void", s.Number, s.Epoch, s.Commit, len(s.Void))
+		}
 	}
 }
 

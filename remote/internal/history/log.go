@@ -80,11 +80,21 @@ func (l *Log) newestNumber(ctx context.Context) (uint64, error) {
 
 // get returns log object n. The error matches objstore.ErrNotExist if there is none.
 func (l *Log) get(ctx context.Context, n uint64) (*object.Log, error) {
-	name := logName(n)
-	p, err := l.Store.Get(ctx, name, 0, object.EditBytesMax+1)
+	p, err := l.read(ctx, n)
 	if err != nil {
 		return nil, err
 	}
+	return l.decode(n, p)
+}
+
+// read returns the bytes of log object n.
+func (l *Log) read(ctx context.Context, n uint64) ([]byte, error) {
+	return l.Store.Get(ctx, logName(n), 0, object.EditBytesMax+1)
+}
+
+// decode decodes log object n.
+func (l *Log) decode(n uint64, p []byte) (*object.Log, error) {
+	name := logName(n)
 	o, err := l.Codec.DecodeLog(name, p)
 	if err != nil {
 		return nil, err
@@ -113,9 +123,13 @@ func (l *Log) advance(ctx context.Context, s *object.State) (*object.State, *obj
 	switch Judge(s, o) {
 	case Void:
 		return Skip(s), o, nil
-	case Breaks:
-		return nil, nil, fmt.Errorf("%w: %w", errBreak, corrupt.New(logName(o.Number), 0,
+	case Breaks, Strays:
+		err := fmt.Errorf("%w: %w", errBreak, corrupt.New(logName(o.Number), 0,
 			"the object does not follow log object %d, id %x", s.Number, s.ID))
+		if Judge(s, o) == Strays {
+			err = fmt.Errorf("%w: %w", errStray, err)
+		}
+		return nil, nil, err
 	}
 	next, err := Next(s, o)
 	if err != nil {
@@ -127,6 +141,10 @@ func (l *Log) advance(ctx context.Context, s *object.State) (*object.State, *obj
 // errBreak reports an object that continues another history than the one that was read.
 var errBreak = errors.New("the object continues another history")
 
+// errStray reports one that is void unless a newer state than what was read is stored: if there is
+// one, what was read is the past, and this may be the log.
+var errStray = errors.New("the object may be void")
+
 // create stores a new log object, with tries until the outcome is known. An error that matches
 // objstore.ErrUnknown leaves it unknown; after any other one, nothing was stored.
 func (l *Log) create(ctx context.Context, o *object.Log, p []byte) (answer, error) {
@@ -137,7 +155,7 @@ func (l *Log) create(ctx context.Context, o *object.Log, p []byte) (answer, erro
 		case failed == nil:
 			return answer{stored: true}, nil
 		case errors.Is(failed, objstore.ErrExists):
-			return l.whose(ctx, o)
+			return l.whose(ctx, o.Number, p)
 		case !errors.Is(failed, objstore.ErrUnknown) && tries == 1:
 			return answer{}, failed // no effect, so no try of it is under way either
 		}
@@ -148,20 +166,28 @@ func (l *Log) create(ctx context.Context, o *object.Log, p []byte) (answer, erro
 }
 
 // whose returns whether the object that has taken a number is the one given, with tries until it
-// can be read. One that is damaged may be either.
-func (l *Log) whose(ctx context.Context, o *object.Log) (answer, error) {
+// can be read. All of it is compared: the id of another one could be the same if a copy of this
+// process has drawn it. One that is damaged may be either.
+func (l *Log) whose(ctx context.Context, n uint64, p []byte) (answer, error) {
 	for tries := 1; ; tries++ {
-		there, err := l.get(ctx, o.Number)
+		there, err := l.read(ctx, n)
+		if err == nil && bytes.Equal(there, p) {
+			return answer{stored: true}, nil
+		}
+		var o *object.Log
+		if err == nil {
+			o, err = l.decode(n, there)
+		}
 		switch {
 		case err == nil:
-			return answer{there.ID == o.ID, there}, nil
+			return answer{there: o}, nil
 		case errors.Is(err, objstore.ErrNotExist):
 			return answer{}, nil
 		case errors.Is(err, corrupt.Err), errors.Is(err, corrupt.ErrFormat):
 			return answer{}, fmt.Errorf("read back: %w: %w", objstore.ErrUnknown, err)
 		}
 		if err := l.pause(ctx, tries, err); err != nil {
-			return answer{}, fmt.Errorf("read back %s: %w: %w", logName(o.Number), objstore.ErrUnknown, err)
+			return answer{}, fmt.Errorf("read back %s: %w: %w", logName(n), objstore.ErrUnknown, err)
 		}
 	}
 }

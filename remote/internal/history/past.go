@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -128,6 +129,9 @@ func (l *Log) follow(
 	ctx context.Context, s, end *object.State,
 ) (*object.State, *object.Log, error) {
 	next, o, err := l.advance(ctx, s)
+	if _, void := slices.BinarySearch(end.Void, s.Number+1); void && errors.Is(err, errStray) {
+		return Skip(s), nil, nil
+	}
 	if errors.Is(err, objstore.ErrNotExist) && s.Number < end.Number {
 		err = fmt.Errorf("log object %d is deleted: %w", s.Number+1, ErrNotKept)
 	}

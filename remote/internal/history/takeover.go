@@ -86,7 +86,7 @@ func (f *Follower) Claim(
 		return nil, err
 	}
 	if counts {
-		return &Writer{log: as, state: s, base: claim.Base}, nil
+		return &Writer{log: as, state: s, base: claim.Base, made: new(made)}, nil
 	}
 	if moved, err := f.Jump(ctx); err != nil || moved {
 		return nil, errors.Join(ErrBehind, err)

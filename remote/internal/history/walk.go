@@ -43,6 +43,9 @@ func (l *Log) Walk(
 			names, fetched = names[n:], n
 		}
 		next, _, err := f.log.advance(ctx, f.state)
+		if errors.Is(err, errStray) {
+			next, err = Skip(f.state), nil
+		}
 		if errors.Is(err, objstore.ErrNotExist) && last-f.state.Number <= window(f.state.Claims) {
 			break
 		}

@@ -13,6 +13,9 @@ import (
 // ErrUnsettled reports that as many requests are in flight as may be. [Writer.Finish] settles them.
 var ErrUnsettled = errors.New("the outcome of earlier requests is unknown")
 
+// ErrMoved reports that a proof is too old.
+var ErrMoved = errors.New("the writer has gone on")
+
 // Writer appends to the log, with as many requests in flight as its claim says. It may be fenced at
 // any time, and learns of it when it settles. Not safe for concurrent use.
 type Writer struct {
@@ -20,6 +23,7 @@ type Writer struct {
 	base   uint64 // the number of the state from which on the log was read for the claim; 0: none
 	state  *object.State
 	sent   []*Request // not settled, in the order of their numbers
+	made   *made      // what this process has prepared last
 	fenced error      // what Settle returned once it was fenced
 }
 
@@ -63,6 +67,7 @@ func (w *Writer) Prepare(parts []object.Part) (*Request, error) {
 	r, err := w.log.request(w.Head(), parts)
 	if err == nil {
 		w.sent = append(w.sent, r)
+		w.made.add(r.object)
 	}
 	return r, err
 }
@@ -91,6 +96,7 @@ func (w *Writer) Settle() (again *Request, err error) {
 			w.state = Skip(w.state)
 			if again, err = w.log.request(w.state, r.object.Parts); err == nil {
 				w.sent[0] = again // the only one
+				w.made.add(again.object)
 			}
 			return again, err
 		}
@@ -125,19 +131,21 @@ type Proof struct {
 	log    *Log
 	state  *object.State
 	sent   int // requests that were not settled
+	made   *made
 	fenced error
 }
 
 // Proof returns the question whether this writer is the writer.
-func (w *Writer) Proof() Proof { return Proof{w.log, w.state, len(w.sent), w.fenced} }
+func (w *Writer) Proof() Proof { return Proof{w.log, w.state, len(w.sent), w.made, w.fenced} }
 
 // Confirm returns nil if the writer was the writer at a moment during the call: whatever had been
 // acknowledged before the call, by anyone, was acknowledged by itself. It returns ErrFenced if
-// another one has taken over. It makes one request, and one more for each that was not settled.
+// another one has taken over. It makes one request, and one more for each that was not settled. If
+// the writer has gone on by far meanwhile, the error is ErrMoved, and another Proof is needed.
 //
 // A claim that had ended this writer's before the call would have one of these numbers: it is made
 // at the end of the log, which is no later than after all that this writer has sent. Claims are
-// never deleted.
+// never deleted. So would an object of a copy of this process, unless it is deleted by now.
 func (p Proof) Confirm(ctx context.Context) error {
 	if p.fenced != nil {
 		return p.fenced
@@ -151,8 +159,10 @@ func (p Proof) Confirm(ctx context.Context) error {
 		case err != nil:
 			return err
 		case there.Epoch < p.state.Epoch && n <= last: // void
-		case there.Epoch == p.state.Epoch && there.Claim == nil: // its own
+		case there.Epoch == p.state.Epoch && p.made.is(there):
 			left--
+		case there.Epoch == p.state.Epoch && p.made.forgot(there):
+			return ErrMoved
 		default:
 			return ErrFenced
 		}

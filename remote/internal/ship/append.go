@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/commit"
+	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
 )
@@ -43,8 +44,8 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	room, head := s.writer.HasRoom(), s.writer.Head()
 	s.writing.Unlock()
 	edit := s.cargo.edit(head.Version)
-	bound := s.collector.bound.Load()
-	if !room || edit == nil && head.Commit >= s.due.Load() && head.Bound >= bound {
+	bound, isDue := s.collector.bound.Load(), s.cargo.isDue(s.prepared)
+	if !room || edit == nil && head.Commit >= s.due.Load() && head.Bound >= bound && !isDue {
 		return nil, nil
 	}
 	next := &shipment{began: time.Now(), through: s.engine.Local()}
@@ -67,6 +68,12 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	if head.Bound < bound {
 		parts = append(parts, object.Part{Bound: bound})
 	}
+	if len(parts) == 0 && isDue {
+		same := head.Version
+		parts = []object.Part{{Edit: &manifest.Edit{
+			LogNumber: same.LogNumber, LastCommit: same.LastCommit, NextNumber: same.NextNumber,
+		}}}
+	}
 	if len(parts) == 0 {
 		return nil, nil // what is due comes with files
 	}
@@ -81,6 +88,7 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	}
 	s.group.taken.Store(next.request.Next().Commit)
 	s.sent = append(s.sent, next)
+	s.prepared++
 	return next, nil
 }
 
@@ -112,6 +120,7 @@ func (s *Shipper) settle(ctx context.Context) (again *history.Request, err error
 	if answered := len(s.sent) - unsettled; answered > 0 {
 		last := s.sent[answered-1]
 		s.sent = slices.Delete(s.sent, 0, answered)
+		s.counted += uint64(answered)
 		s.delivered(last, state)
 		s.saveState(ctx, state)
 		s.flushPending(state)

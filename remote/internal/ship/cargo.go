@@ -14,11 +14,16 @@ import (
 const loadPause = 200 * time.Millisecond
 
 // cargo is the files of one version on their way to the store.
+//
+// They set off once a log object counts that was prepared when they existed. A copy of the running
+// machine has the same claim, and makes other files of the same numbers: only one of the two gets
+// such an object into the log. What both have, they had before the machine was copied.
 type cargo struct {
 	changed atomic.Bool // there is a newer version than the one that is held
 
 	mu     sync.Mutex
 	held   *engine.Held    // nil if there is none
+	after  uint64          // how many log objects had been prepared when it was taken
 	stored bool            // all its files are in the store
 	busy   bool            // they are being stored
 	sent   map[upload]bool // files that are in the store, and perhaps not in the version there
@@ -32,6 +37,13 @@ func (c *cargo) edit(from *manifest.Version) *manifest.Edit {
 		return nil
 	}
 	return from.EditTo(c.held.Version)
+}
+
+// isDue reports whether the files wait for a log object, given how many have been prepared.
+func (c *cargo) isDue(prepared uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.held != nil && !c.busy && !c.stored && prepared == c.after
 }
 
 // release lets the files go. They are not being stored any more.
@@ -48,8 +60,8 @@ func (c *cargo) letGoLocked() {
 	c.held, c.stored = nil, false
 }
 
-// load begins to store the files of the newest version, unless others are on their way. It lets
-// files go if the log has led to their version.
+// load takes the files of the newest version, unless others are on their way, and begins to store
+// them once they may. It lets files go if the log has led to their version.
 func (s *Shipper) load(ctx context.Context) {
 	s.writing.Lock()
 	there := s.writer.State().Version
@@ -57,15 +69,16 @@ func (s *Shipper) load(ctx context.Context) {
 	c := &s.cargo
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stored && there.EditTo(c.held.Version) == nil {
-		s.collector.delivered(there)
-		c.letGoLocked()
-		clear(c.sent)
+	s.deliveredLocked(there)
+	if !c.busy && c.held == nil && c.changed.Swap(false) {
+		c.held, c.after = s.engine.Hold(), s.prepared
+		c.stored = there.EditTo(c.held.Version) == nil
+		s.deliveredLocked(there)
 	}
-	if c.busy || c.held != nil || !c.changed.Swap(false) {
+	if c.busy || c.held == nil || c.stored || s.counted <= c.after {
 		return
 	}
-	c.held, c.busy = s.engine.Hold(), true
+	c.busy = true
 	held := c.held
 	s.running.Go(func() {
 		err := s.storeFiles(ctx, held, there)
@@ -81,4 +94,14 @@ func (s *Shipper) load(ctx context.Context) {
 		}
 		poke(s.wake)
 	})
+}
+
+// deliveredLocked lets files go if the log has led to their version.
+func (s *Shipper) deliveredLocked(there *manifest.Version) {
+	c := &s.cargo
+	if c.stored && there.EditTo(c.held.Version) == nil {
+		s.collector.delivered(there)
+		c.letGoLocked()
+		clear(c.sent)
+	}
 }

@@ -74,6 +74,8 @@ type Shipper struct {
 	throttle throttle
 
 	sent     []*shipment // log objects on their way, the loop's
+	prepared uint64      // how many there have been, with those of the past, the loop's
+	counted  uint64      // how many of them count, the loop's
 	saving   atomic.Bool // a state is being stored
 	saved    atomic.Uint64
 	flushing atomic.Bool   // commits are brought to tables
