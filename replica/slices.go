@@ -21,6 +21,10 @@ import (
 // slicesKept is how many slices are kept that are not of the offer that a session brings.
 const slicesKept = 4 * session.OfferMax / session.SliceSize
 
+// giversKept is of how many devices without a session bytes of a chunk are kept: whoever makes up
+// devices cannot fill the disk.
+const giversKept = 16
+
 // begunStart is the start that was begun last since the space was opened, without its proofs. It is
 // immutable.
 type begunStart struct {
@@ -256,7 +260,8 @@ func (e endpoint) Leaf(checkpoint entry.Hash, id session.ChunkID) (leaf chunk.Ha
 	return b.start.trees[id.Tree][id.N], true
 }
 
-// StagePart implements session.Space. Of each device, bytes of one chunk are kept.
+// StagePart implements session.Space. Of each device, bytes of one chunk are kept, and of devices
+// that have left, of a few only.
 func (e endpoint) StagePart(leaf chunk.Hash, from [32]byte, offset uint64, p []byte) error {
 	return e.s.inUpdate(func(t *txn) error {
 		b, err := t.pieces()
@@ -268,9 +273,44 @@ func (e endpoint) StagePart(leaf chunk.Hash, from [32]byte, offset uint64, p []b
 			if err := b.DeleteRange(stoat.Prefix(of)); err != nil {
 				return err
 			}
+			if err := t.dropPieces(b); err != nil {
+				return err
+			}
 		}
 		return b.Put(binary.BigEndian.AppendUint64(pieceKey(from, leaf), offset), p)
 	})
+}
+
+// dropPieces forgets bytes of chunks by devices that have no session now, if there are more than a
+// few of them. What a device with a session has given stays, or the device would be blamed for it.
+func (t *txn) dropPieces(b *stoat.Bucket) error {
+	present := map[DeviceID]bool{}
+	t.space.mu.Lock()
+	for _, p := range t.space.peers {
+		present[p.Device] = true
+	}
+	t.space.mu.Unlock()
+	var gone [][]byte // beginnings of keys
+	next := stoat.Range{Start: []byte{'p'}, End: []byte{'p' + 1}, Limit: 1}
+	for more := true; more; {
+		more = false
+		for key := range b.Keys(next) {
+			of := bytes.Clone(key[:1+len(DeviceID{})])
+			if more = true; !present[DeviceID(of[1:])] {
+				gone = append(gone, of)
+			}
+			next.Start = append(bytes.Clone(of), bytes.Repeat([]byte{0xff}, len(key))...)
+		}
+	}
+	if len(gone) <= giversKept {
+		return t.tx.Err()
+	}
+	for _, of := range gone {
+		if err := b.DeleteRange(stoat.Prefix(of)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Join implements session.Space.
