@@ -34,8 +34,9 @@ var errUncommitted = errors.New("the transaction has changed records of the spac
 // with that right have written something after they have seen it. If the space has a quorum above
 // 1, and a root without a grant makes the checkpoint, as many roots must be among them.
 //
-// The error is ErrNoCheckpoint if there is nothing new to cover. The transaction must not have
-// changed records of the space before. It reads the whole state.
+// The error is ErrNoCheckpoint if there is nothing new to cover, and stoat.ErrTooLarge if the space
+// has so many logs and collections that what it says about them does not fit into an entry. The
+// transaction must not have changed records of the space before. It reads the whole state.
 func (s *Space) Checkpoint(tx *stoat.Tx) error {
 	t, err := s.in(tx)
 	if err == nil {
@@ -55,11 +56,32 @@ func (t *txn) makeCheckpoint() error {
 		return err
 	}
 	act, salts, err := t.newCheckpoint()
+	if err == nil {
+		err = t.fits(act)
+	}
 	if err != nil {
 		return err
 	}
 	return t.issueCheckpoint(act, salts)
 }
+
+// fits returns an error that is stoat.ErrTooLarge unless a checkpoint fits into an entry, before
+// anything is written.
+func (t *txn) fits(act *entry.Checkpoint) error {
+	t.space.mu.Lock()
+	limit := t.space.entryMax
+	t.space.mu.Unlock()
+	size := len((&entry.Act{Checkpoint: act}).Append(nil))
+	if size+checkpointRoom <= limit {
+		return nil
+	}
+	return fmt.Errorf("the checkpoint takes %d bytes for %d logs and %d collections, and entries of "+
+		"this space have at most %d: store the records in a space that is created with a larger "+
+		"Options.EntryMax (%w)", size, len(act.Logs), len(act.Chunks)-1, limit, stoat.ErrTooLarge)
+}
+
+// checkpointRoom is how many bytes the entry of a checkpoint may have besides its act.
+const checkpointRoom = 2 << 10
 
 // issueCheckpoint appends a checkpoint to the own log, behind its salts.
 func (t *txn) issueCheckpoint(act *entry.Checkpoint, salts salts) error {

@@ -2,10 +2,15 @@ package replica
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/tuple"
 )
 
 // checkpoint makes a checkpoint.
@@ -267,4 +272,56 @@ func TestCheckpoint_leavesTheHistory(t *testing.T) {
 	if err != nil || revisions != 1 {
 		t.Errorf("%d revisions are left: %v", revisions, err)
 	}
+}
+
+// A space may have more collections than a checkpoint can say something about. Then there is none,
+// the error says what to do, and nothing was written.
+func TestCheckpoint_ofTooManyCollections(t *testing.T) {
+	p := newPeer(t, nil)
+	p.grant(newPeer(t, p), Read, In("tasks")) // from now on, checkpoints have salts
+	collections := func(from, to int) {
+		p.inTx(func(t *txn) error {
+			c := &entry.Changes{Fields: []string{"title"}, Records: []entry.Record{{
+				Key: tuple.AppendInt(nil, 1),
+				Ops: []entry.Op{{Kind: entry.OpSet, Value: tuple.AppendString(nil, "one")}}}}}
+			var parts []entry.Part
+			for n := from; n < to; n++ {
+				name := fmt.Sprintf("%05d%s", n, strings.Repeat("n", 250))
+				salted := *c
+				salted.Salt = make([]byte, 16)
+				parts = append(parts, entry.Part{Group: name, Data: salted.Append(nil)})
+			}
+			for some := range slices.Chunk(parts, entry.PartsMax) {
+				next, err := t.nextOwn()
+				if err == nil {
+					err = t.place(next, &entry.Entry{Kind: entry.KindData, Parts: some})
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	collections(0, 3400)
+	must(t, p.checkpoint()) // fits
+	must(t, p.space.Seal())
+	if len(p.covered()) == 0 {
+		t.Fatal("the checkpoint does not count")
+	}
+	collections(3400, 4400)
+	before := p.everything()[p.logID()]
+	err := p.db.Update(func(tx *stoat.Tx) error {
+		if err := p.space.Checkpoint(tx); !errors.Is(err, stoat.ErrTooLarge) ||
+			!strings.Contains(err.Error(), "4400 collections") {
+			t.Errorf("got %v", err)
+		}
+		return nil // the transaction goes on
+	})
+	must(t, err)
+	if after := p.everything()[p.logID()]; after != before {
+		t.Errorf("%d entries were written", after-before)
+	}
+	must(t, p.verify())
+	p.put(task{ID: 1, Title: "goes on"})
 }
