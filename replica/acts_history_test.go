@@ -15,6 +15,7 @@ import (
 // Grants, revocations, endorsements and lies at random: what counts, and the state that follows,
 // are those of the model.
 func TestHistoryOfActs_equalsTheModel(t *testing.T) {
+	t.Parallel()
 	eachHistory(t, func(seed uint64) {
 		h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 17)), rights: true}
 		h.run()

@@ -12,6 +12,7 @@ import (
 // each: grants, revocations, endorsements, writes and lies. They arrive at a replica in every
 // order, also before what they follow, and always mean the same: what the model says.
 func TestActs_inEveryOrder(t *testing.T) {
+	t.Parallel()
 	scenarios, step := uint64(4), 1
 	if testing.Short() {
 		scenarios, step = 3, 60

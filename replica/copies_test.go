@@ -95,8 +95,7 @@ func TestDevice_onTwoMachines(t *testing.T) {
 	a := newPeer(t, nil)
 	b, c := newPeer(t, a), newPeer(t, a)
 	c.seed = b.seed
-	copies++
-	c.copies = copies
+	c.copies = a.another()
 	db, err := stoat.OpenMemory(nil)
 	if err != nil {
 		t.Fatal(err)

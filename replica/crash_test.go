@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/testing/torture/crash"
 	"github.com/stoatdb/stoat/internal/testing/tuned"
@@ -19,9 +20,11 @@ import (
 var crashes = crash.Flags(150, 10)
 
 // openTiny opens the database of the replica on a disk, with an engine whose sizes are tiny.
-func (p *peer) openTiny(disk vfs.FS) error {
+func (p *peer) openTiny(disk vfs.FS) error { return p.openTuned(disk, tuned.Sizes()[0]) }
+
+func (p *peer) openTuned(disk vfs.FS, sizes engine.Tuning) error {
 	var err error
-	p.db, err = tuned.Open(disk, "db", nil, tuned.Sizes()[0])
+	p.db, err = tuned.Open(disk, "db", nil, sizes)
 	return err
 }
 
@@ -41,8 +44,14 @@ func createTiny(t *testing.T, disk vfs.FS) *peer {
 
 // reopenTiny opens a replica of a device at a later time.
 func reopenTiny(t *testing.T, disk vfs.FS, seed [32]byte, now time.Time) (*peer, error) {
+	return reopenTuned(t, disk, seed, now, tuned.Sizes()[0])
+}
+
+func reopenTuned(
+	t *testing.T, disk vfs.FS, seed [32]byte, now time.Time, sizes engine.Tuning,
+) (*peer, error) {
 	p := &peer{t: t, now: now, seed: seed, branch: 1}
-	if err := p.openTiny(disk); err != nil {
+	if err := p.openTuned(disk, sizes); err != nil {
 		return nil, err
 	}
 	var err error
@@ -155,6 +164,7 @@ func (v *victim) check(p *peer, own uint64) error {
 // A crash at any operation of the disk leaves state, records, indexes, touches and verdicts in step
 // with the entries, and loses no entry that was committed.
 func TestCrash_leavesEverythingInStep(t *testing.T) {
+	t.Parallel()
 	_, played := cutPower(t, "replica", 1, func(sample crash.Sample) *crash.Schedule {
 		v := &victim{t: t, disk: memfs.NewCrashable()}
 		v.Schedule = crash.NewSchedule("replica", sample, v.crash)

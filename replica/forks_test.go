@@ -74,6 +74,7 @@ func agreeWithModel(t *testing.T, p *peer) {
 // Proofs of one log, the runs of its branches and those of a log that follows them arrive in every
 // order: the least cut counts, and the state is always the same.
 func TestForks_inEveryOrder(t *testing.T) {
+	t.Parallel()
 	p := newPeer(t, nil)
 	f := newForger(p)
 	f.add(data(1, "a"))

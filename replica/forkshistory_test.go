@@ -18,6 +18,7 @@ var (
 // end, all have the same state, that of the model, and nothing that was written is lost: every
 // increment counts once.
 func TestForks_ofCopiesEqualTheModel(t *testing.T) {
+	t.Parallel()
 	count := *forkCount
 	if testing.Short() {
 		count = min(count, 8)

@@ -44,6 +44,7 @@ type peer struct {
 	joined int      // how many have joined it
 	branch uint64   // of the database
 	copies byte     // how many times it was copied, in the copy
+	family *byte    // copies of all replicas of the space; nil: none
 
 	forget func() // keeps the end of the test from closing the database; may be nil
 }
@@ -124,7 +125,10 @@ func newPeer(t testing.TB, of *peer) *peer {
 func newPeerOf(t testing.TB, of *peer, roots []DeviceID, quorum int) *peer {
 	t.Helper()
 	p := &peer{t: t, now: noon, seed: [32]byte{1}, branch: 1}
-	if of != nil {
+	if of == nil {
+		p.family = new(byte)
+	} else {
+		p.family = of.family
 		of.joined++
 		p.seed = [32]byte{2, byte(of.joined), byte(of.joined >> 8)}
 	}

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"math/rand/v2"
 	"reflect"
-	"runtime/debug"
 	"testing"
 	"time"
 
@@ -30,6 +29,7 @@ type history struct {
 }
 
 func TestHistory_equalsTheModel(t *testing.T) {
+	t.Parallel()
 	eachHistory(t, func(seed uint64) {
 		h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 16))}
 		h.run()
@@ -44,7 +44,6 @@ func eachHistory(t *testing.T, run func(seed uint64)) {
 		n = min(n, 20)
 	}
 	seed := *historySeed
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a history leaves nothing in memory
 	defer func() {
 		if t.Failed() {
 			t.Logf("repeat it with -run '^%s$' -seed %d -histories 1", t.Name(), seed)

@@ -10,6 +10,7 @@ import (
 // Three logs of three runs arrive at a replica in every order, also in those in which entries come
 // before what they follow: the state is always the same, and nothing waits in the end.
 func TestApply_inEveryOrder(t *testing.T) {
+	t.Parallel()
 	a := newPeer(t, nil)
 	b, c := newPeer(t, a), newPeer(t, a)
 	peers := []*peer{a, b, c}

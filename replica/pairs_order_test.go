@@ -33,6 +33,7 @@ type pairOfActs struct {
 // Every pair of acts happens in three logs of three entries. They arrive at a replica in every
 // order, or in some that are spread evenly, and always mean the same: what the model says.
 func TestPairsOfActs_inEveryOrder(t *testing.T) {
+	t.Parallel()
 	kinds := []string{"grant", "revoke", "write", "fork", "checkpoint"}
 	total := 0
 	for seed := *orderSeed; seed < *orderSeed+*orderScenarios; seed++ {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -53,7 +54,7 @@ func (v *filled) prepare() {
 	a := newPeer(v.t, nil)
 	random := rand.NewChaCha8([32]byte{5})
 	for id := range int64(8) {
-		a.pay(id, fmt.Sprint(random.Uint64())+string(make([]byte, 30<<10)))
+		a.pay(id, fmt.Sprint(random.Uint64())+strings.Repeat("n", 60<<10))
 	}
 	renewPayer(a)
 	a.pay(40, "after the checkpoint")
@@ -139,6 +140,7 @@ func (v *filled) check(p *peer, whole bool) error {
 // A crash while a replica starts with some collections, or is filled with others, leaves nothing or
 // all of it, and the next session goes on.
 func TestCrash_whileStartingInPart(t *testing.T) {
+	t.Parallel()
 	for name, fills := range map[string]bool{"start-partial": false, "start-fill": true} {
 		t.Run(name, func(t *testing.T) {
 			if !crashes.Chosen(name) {

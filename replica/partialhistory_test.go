@@ -15,6 +15,7 @@ import (
 // holds when, they have the roots of the full ones in what they hold; and all have the same root
 // once they hold everything.
 func TestHistoryOfPartialReplicas_isTheProjection(t *testing.T) {
+	t.Parallel()
 	n := *histories
 	if testing.Short() {
 		n = min(n, 20)

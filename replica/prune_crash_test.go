@@ -90,6 +90,7 @@ func (v *pruned) check(p *peer, root [32]byte) error {
 // A crash at any operation of the disk while a replica prunes changes nothing of what it shows, and
 // the next Prune comes to its end.
 func TestCrash_whilePruning(t *testing.T) {
+	t.Parallel()
 	_, played := cutPower(t, "prune", 10, func(sample crash.Sample) *crash.Schedule {
 		v := &pruned{t: t, disk: memfs.NewCrashable()}
 		v.Schedule = crash.NewSchedule("prune", sample, v.crash)

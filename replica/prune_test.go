@@ -219,6 +219,7 @@ func TestPrune_refusesAnotherState(t *testing.T) {
 
 // Replicas that prune and such that do not have the same states.
 func TestPrune_changesNothing(t *testing.T) {
+	t.Parallel()
 	n := *histories / 2
 	for seed := *historySeed; seed < *historySeed+n; seed++ {
 		h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 8))}

@@ -24,14 +24,11 @@ func newPeerIn(t *testing.T, dir string) *peer {
 	return p
 }
 
-// copies is the number of copies of all replicas, so that no two are alike.
-var copies byte
-
 // copyIn opens the replica in another directory, which has a copy of the database.
 func (p *peer) copyIn(dir string) *peer {
 	p.t.Helper()
-	copies++
-	c := &peer{t: p.t, now: p.now, seed: p.seed, branch: p.branch, copies: copies}
+	c := &peer{t: p.t, now: p.now, seed: p.seed, branch: p.branch, copies: p.another()}
+	c.family = p.family
 	c.openDir(dir)
 	var err error
 	if c.space, err = Open(c.db, "team", c.options()); err != nil {
@@ -39,6 +36,15 @@ func (p *peer) copyIn(dir string) *peer {
 	}
 	c.open()
 	return c
+}
+
+// another counts one more copy among the replicas that p belongs to, so that no two are alike.
+func (p *peer) another() byte {
+	if p.family == nil {
+		p.family = new(byte)
+	}
+	*p.family++
+	return *p.family
 }
 
 func (p *peer) openDir(dir string) {

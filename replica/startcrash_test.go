@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/testing/torture/crash"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -36,9 +38,16 @@ type beginner struct {
 	partial  atomic.Int64 // crashes that left some chunks
 }
 
-// reopen opens the replica of a device again.
-func (v *beginner) reopen(disk vfs.FS, seed [32]byte) (*peer, error) {
-	return reopenTiny(v.t, disk, seed, noon.Add(200*24*time.Hour))
+// reopen opens the replica again.
+func (v *beginner) reopen(disk vfs.FS) (*peer, error) {
+	return reopenTiny(v.t, disk, beginnerSeed, noon.Add(200*24*time.Hour))
+}
+
+// openSource opens the source as it was before the start. Its sizes are as usual: its disk is not
+// what is tested.
+func (v *beginner) openSource() (*peer, error) {
+	usual := engine.Tuning{}
+	return reopenTuned(v.t, v.disks[0].Kill(), sourceSeed, noon.Add(200*24*time.Hour), usual)
 }
 
 // sourceSeed and beginnerSeed are of the devices, which are roots.
@@ -68,7 +77,7 @@ func (v *beginner) prepare() {
 	a.now = a.now.Add(200 * 24 * time.Hour)
 	random := rand.NewChaCha8([32]byte{5})
 	for id := int64(10); id < 20; id++ {
-		a.put(task{ID: id, Note: fmt.Sprint(random.Uint64()) + string(make([]byte, 30<<10))})
+		a.put(task{ID: id, Note: fmt.Sprint(random.Uint64()) + strings.Repeat("n", 60<<10)})
 	}
 	a.update(func(tx *stoat.Tx) error { return a.tasks.Delete(tx, int64(2)) })
 	must(v.t, a.checkpoint())
@@ -83,11 +92,11 @@ func (v *beginner) prepare() {
 // play starts the replica.
 func (v *beginner) play() {
 	var err error
-	v.source, err = v.reopen(v.disks[0].Kill(), sourceSeed)
+	v.source, err = v.openSource()
 	must(v.t, err)
 	defer func() { must(v.t, v.source.db.Close()) }()
 	v.disk = v.disks[1].Kill()
-	p, err := v.reopen(faultfs.New(v.disk, v.Before), beginnerSeed)
+	p, err := v.reopen(faultfs.New(v.disk, v.Before))
 	must(v.t, err)
 	defer func() { must(v.t, p.db.Close()) }()
 	v.starting.Store(true)
@@ -108,11 +117,11 @@ func (v *beginner) crash(kept crash.Kept, rng *rand.Rand) error {
 		return nil
 	}
 	whole := v.whole.Load()
-	p, err := v.reopen(kept.Of(v.disk, rng), beginnerSeed)
+	p, err := v.reopen(kept.Of(v.disk, rng))
 	if err != nil {
 		return err
 	}
-	source, err := v.reopen(v.disks[0].Kill(), sourceSeed)
+	source, err := v.openSource()
 	if err != nil {
 		return errors.Join(err, p.db.Close())
 	}
@@ -212,8 +221,10 @@ func (v *beginner) goOn(p, source *peer) error {
 // A crash at any operation of the disk while a replica starts from a checkpoint leaves the state
 // before or after. The next start goes on with the chunks that are stored, and loses nothing.
 func TestCrash_whileStarting(t *testing.T) {
+	t.Parallel()
 	for name, away := range map[string]bool{"start-empty": false, "start-away": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			prepared := &beginner{t: t, away: away}
 			prepared.prepare()
 			var last *beginner

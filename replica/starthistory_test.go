@@ -12,6 +12,7 @@ import (
 // Replicas that start with checkpoints, prune, and come back after they were away for long have the
 // state that the model has of all entries.
 func TestHistoryOfStarts_equalsTheModel(t *testing.T) {
+	t.Parallel()
 	count := &starts{}
 	eachHistory(t, func(seed uint64) {
 		h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 29))}
