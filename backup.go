@@ -12,6 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/hook"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/cryptfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -33,12 +34,29 @@ import (
 // Backup reads back and verifies the whole backup before it counts. After an error, when ctx is
 // done, or after a crash, dir holds either the earlier backup or the new one.
 //
-// A backup of an encrypted database is encrypted, too, with the same [Options.Key].
+// A backup of an encrypted database is encrypted, too, with the same [Options.Key];
+// [DB.BackupWithKey] chooses another.
 //
 // A database opened read-only can be backed up too. If another process has written to it since,
 // files may be gone; the error then matches fs.ErrNotExist: reopen the database and try again. A
 // poisoned database is backed up as readers see it.
-func (db *DB) Backup(ctx context.Context, dir string) error { return db.backup(ctx, dir, false) }
+func (db *DB) Backup(ctx context.Context, dir string) error {
+	return db.backup(ctx, dir, false, db.like)
+}
+
+// BackupWithKey is [DB.Backup], but encrypts the backup with another [Options.Key], or not at all
+// if key is nil. So it encrypts a database that is not encrypted, and renews the key of the data,
+// which [Rekey] does not. A later backup to dir needs the same key.
+func (db *DB) BackupWithKey(ctx context.Context, dir string, key []byte) error {
+	if key == nil {
+		return db.backup(ctx, dir, false, func(files vfs.FS) vfs.FS { return files })
+	}
+	k, err := namedKey("key", key)
+	if err != nil {
+		return fmt.Errorf("back up: %w", err)
+	}
+	return db.backup(ctx, dir, false, func(files vfs.FS) vfs.FS { return cryptfs.New(files, k) })
+}
 
 // BackupLinked is [DB.Backup], but gives tables a second name in dir (a hard link) instead of
 // copying them, if the file system supports that and dir is on the same one. It is almost instant,
@@ -46,10 +64,13 @@ func (db *DB) Backup(ctx context.Context, dir string) error { return db.backup(c
 // and programs. But it is verified only in that its files can be opened, and a byte that rots on
 // the disk rots in both copies. For that reason, Backup refuses a directory with linked files.
 func (db *DB) BackupLinked(ctx context.Context, dir string) error {
-	return db.backup(ctx, dir, true)
+	return db.backup(ctx, dir, true, db.like)
 }
 
-func (db *DB) backup(ctx context.Context, dir string, link bool) error {
+// backup makes a backup on the file system that over returns for that of the directory.
+func (db *DB) backup(
+	ctx context.Context, dir string, link bool, over func(vfs.FS) vfs.FS,
+) error {
 	if dir == "" {
 		return fmt.Errorf("back up: the directory name is empty: %w", fs.ErrInvalid)
 	}
@@ -57,7 +78,7 @@ func (db *DB) backup(ctx context.Context, dir string, link bool) error {
 	if err != nil {
 		return err
 	}
-	return db.engine.Backup(ctx, sealed(files, db.key), dir, link)
+	return db.engine.Backup(ctx, over(files), dir, link)
 }
 
 // target returns the file system on which a backup or what is restored goes to dir, and the path of
@@ -107,7 +128,7 @@ func resolve(dir string) (string, error) {
 // Streams are not encrypted, so BackupTo refuses an encrypted database: the error matches
 // [errors.ErrUnsupported].
 func (db *DB) BackupTo(ctx context.Context, w io.Writer) error {
-	if db.key != nil {
+	if db.sealed != nil {
 		return fmt.Errorf("back up to a stream, which would not be encrypted, although the database "+
 			"is; use Backup: %w", errors.ErrUnsupported)
 	}

@@ -1,6 +1,9 @@
 package stoat
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Check reads everything reachable in the files of the database, from the files and not from
 // memory, and returns nil if they are sound. Otherwise the error joins up to a hundred findings,
@@ -15,8 +18,19 @@ import "context"
 // Check verifies the state at the moment of the call while reads and writes continue, and takes as
 // long as reading all files. It needs little memory and does not evict cached blocks. When ctx is
 // done it stops soon and returns ctx.Err. CheckedBytes in [Stats] tells its progress.
-func (db *DB) Check(ctx context.Context) error { return db.engine.Check(ctx, true) }
+func (db *DB) Check(ctx context.Context) error { return db.check(ctx, true) }
 
 // CheckQuick is [DB.Check] without the slow parts: it verifies the manifest, that all files exist
 // and have the right sizes, and the headers, footers and indexes of tables.
-func (db *DB) CheckQuick(ctx context.Context) error { return db.engine.Check(ctx, false) }
+func (db *DB) CheckQuick(ctx context.Context) error { return db.check(ctx, false) }
+
+func (db *DB) check(ctx context.Context, all bool) error {
+	err := db.engine.Check(ctx, all)
+	if db.sealed == nil || err != nil && !errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	if keys := db.sealed.CheckKeys(); keys != nil {
+		err = errors.Join(err, keys)
+	}
+	return err
+}

@@ -20,7 +20,7 @@ import (
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
 	engine *engine.Engine
-	key    *cryptfs.Key // nil if the database is not encrypted
+	sealed *cryptfs.FS // that the folder is in; nil if the database is not encrypted
 	// views holds the sessions of finished View transactions for reuse. Only read-only sessions are
 	// reused: whatever a stale handle does, it cannot write.
 	views   sync.Pool
@@ -75,11 +75,16 @@ func open(dir string, opts *Options, settings hook.Settings) (*DB, error) {
 	if settings.Over != nil {
 		files = settings.Over(files)
 	}
-	db, err := start(sealed(files, key), dir, o)
+	var sealed *cryptfs.FS
+	if key != nil {
+		sealed = cryptfs.New(files, key)
+		files = sealed
+	}
+	db, err := start(files, dir, o)
 	if err != nil {
 		return nil, err
 	}
-	db.key = key
+	db.sealed = sealed
 	if settings.Opened != nil {
 		settings.Opened(db.engine)
 	}

@@ -19,7 +19,7 @@ func commands() []*command {
 			getCommand(), putCommand(), delCommand(), ttlCommand(),
 			scanCommand(), keysCommand(), bucketsCommand(), statsCommand(),
 			dumpCommand(), loadCommand(), bulkLoadCommand(), importCommand(), exportCommand(),
-			compactCommand(), recordCommand(), checkCommand(), backupCommand(),
+			compactCommand(), recordCommand(), checkCommand(), backupCommand(), rekeyCommand(),
 		),
 		[]*command{
 			restoreCommand(), salvageCommand(), dumpFileCommand(),

@@ -19,7 +19,7 @@ const keyBytes = 32
 func keyed(commands ...*command) []*command {
 	for _, c := range commands {
 		c.Flags.String(keyFileFlag, "",
-			"the database is encrypted; `FILE` has the key, in hex or binary")
+			"`FILE` has the key of the database, in hex or binary")
 	}
 	return commands
 }

@@ -70,3 +70,21 @@ func TestKeyFile_isNotForOtherPrograms(t *testing.T) {
 	r := execute(t, "", "import", "-key-file", key, "-bolt", db+".bolt", db)
 	fails(t, r, exitUsage, "-key-file does not work with this source")
 }
+
+func TestRekey_changesTheKey(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "db")
+	old := keyFile(t, strings.Repeat("ab", keyBytes))
+	newer := keyFile(t, strings.Repeat("cd", keyBytes))
+	output(t, "put", "-key-file", old, db, "animal", "least weasel")
+	output(t, "rekey", db, "-key-file", old, "-new-key-file", newer)
+	equal(t, output(t, "get", "-key-file", newer, db, "animal"), "least weasel")
+	fails(t, execute(t, "", "get", "-key-file", old, db, "animal"), exitError, "-key-file")
+
+	fails(t, execute(t, "", "rekey", db, "-key-file", newer), exitUsage, "-new-key-file")
+	fails(t, execute(t, "", "rekey", db, "-new-key-file", newer), exitUsage, "-key-file")
+	fails(t, execute(t, "", "rekey", db, "-key-file", old, "-new-key-file", old), exitError, "key")
+	fails(t, execute(t, "", "rekey", db+"-none", "-key-file", old, "-new-key-file", newer), exitError,
+		"no database")
+	fails(t, execute(t, "", "rekey", sample(t), "-key-file", old, "-new-key-file", newer), exitError,
+		"not encrypted")
+}

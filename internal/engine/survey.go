@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"path/filepath"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -18,6 +19,10 @@ func survey(files vfs.Files, dir string) (folder.Listing, error) {
 	found, err := folder.List(files, dir)
 	if err != nil {
 		return found, err
+	}
+	if found.Key != "" { // a file system that decrypts shows none
+		return found, fmt.Errorf("the database is encrypted, as %s says: %w",
+			filepath.Join(dir, found.Key), corrupt.ErrKey)
 	}
 	if found.Highest > maxNumber {
 		for kind, number := range found.All() {

@@ -54,6 +54,9 @@ const (
 // Encrypted is the magic of a file of any kind that is encrypted, by package cryptfs.
 const Encrypted = "STOATENC"
 
+// Wrapping is the magic of a file of a wrapped key, of package cryptfs.
+const Wrapping = "STOATKEY"
+
 // Kinds returns all kinds.
 func Kinds() [4]Kind { return [...]Kind{Log, Manifest, Table, Values} }
 

@@ -10,6 +10,7 @@
 //	000015.values         a value file
 //	UNFINISHED-BACKUP     says that the first backup into the folder is not complete
 //	CLAIM-000016          says which claim the writer of a database in object storage made with it
+//	KEY-000017            the key of an encrypted database, encrypted with the user's
 //	CACHE                 a folder with what was read of files that are only in object storage
 //
 // Numbers are decimal, with leading zeros to at least six digits. One counter numbers all files,
@@ -33,6 +34,9 @@ const (
 	// ClaimPrefix is how the names of files with claims begin. Their numbers have no part in the
 	// counter.
 	ClaimPrefix = "CLAIM-"
+	// KeyPrefix is how the names of files with wrapped keys begin. Their numbers have no part in the
+	// counter.
+	KeyPrefix = "KEY-"
 	// CacheName is the name of a folder that nobody needs, and that is not looked into.
 	CacheName = "CACHE"
 )
@@ -108,6 +112,18 @@ func Parse(name string) (kind Kind, number uint64) {
 		}
 	}
 	return Other, 0
+}
+
+// KeyName returns the name of the file of a wrapped key with the given number.
+func KeyName(number uint64) string { return fmt.Sprintf("%s%06d", KeyPrefix, number) }
+
+// ParseKey returns the number of a file of a wrapped key; ok is false for any other name.
+func ParseKey(name string) (number uint64, ok bool) {
+	digits, ok := strings.CutPrefix(name, KeyPrefix)
+	if !ok {
+		return 0, false
+	}
+	return parseNumber(digits)
 }
 
 // parseNumber parses the digits in a name: six, or as many more as the number needs.

@@ -14,6 +14,7 @@ type Listing struct {
 	numbers    [kinds][]uint64 // by kind, ascending
 	Other      string          // a name that is not of a database, "" if there is none
 	Unfinished bool            // the mark of an unfinished backup is there
+	Key        string          // the file of a wrapped key, "" if there is none
 	Highest    uint64          // the highest number of a file, 0 if there is none
 }
 
@@ -30,7 +31,10 @@ func List(files vfs.ReadOnly, dir string) (Listing, error) {
 func Classify(names []string) (l Listing) {
 	for _, name := range names {
 		kind, number := Parse(name)
+		_, isKey := ParseKey(name)
 		switch {
+		case isKey:
+			l.Key = name
 		case kind != Other:
 			l.numbers[kind] = append(l.numbers[kind], number)
 			l.Highest = max(l.Highest, number)

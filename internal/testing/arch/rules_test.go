@@ -22,7 +22,7 @@ var exceptions = map[string]string{
 		"databases of the process, so one that looks for a deadlock must know how many are open in all",
 	"internal/vfs/os_portable.go: mutable globals": "the locks of a process are one set by nature, " +
 		"and where these platforms have nothing else, all its databases must share it",
-	"internal/vfs/cryptfs/header.go: randomness": "a salt that a caller could choose could be used " +
+	"internal/vfs/cryptfs/random.go: randomness": "a salt that a caller could choose could be used " +
 		"twice, and then the encryption of two files is broken",
 	"raftstore/machine.go: any in the API": "raft.FSM has it: the response to a command is what the " +
 		"program makes of it",

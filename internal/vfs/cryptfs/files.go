@@ -3,6 +3,7 @@ package cryptfs
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -13,8 +14,8 @@ import (
 // files is all files of a file system, or those of a folder.
 type files struct {
 	vfs.Files
-	key  *Key
-	live *sync.Map // *chunkWriter by salt, while it is open
+	live *sync.Map                 // *chunkWriter by salt, while it is open
+	keys func(dir string) *keyring // of a folder
 }
 
 // layoutOf returns the layout of the file with the given name; ok is false if it is passed through.
@@ -28,14 +29,38 @@ func layoutOf(name string) (l layout, ok bool) {
 	return 0, false
 }
 
-// Create implements vfs.Files. Nothing is written before the first byte of the content.
-func (f files) Create(name string) (vfs.File, error) {
-	inner, err := f.Files.Create(name)
-	l, ok := layoutOf(name)
-	if err != nil || !ok {
-		return inner, err
+// List implements vfs.Files. It hides the files with wrappings. The error matches corrupt.ErrKey if
+// there are some, and the key does not open them.
+func (f files) List(dir string) ([]string, error) {
+	all, err := f.Files.List(dir)
+	shown := slices.DeleteFunc(slices.Clone(all), isWrapping)
+	if err == nil && len(shown) < len(all) {
+		_, err = f.keys(dir).load()
 	}
-	head, keys, err := newHeader(f.key, l)
+	return shown, err
+}
+
+func isWrapping(name string) bool {
+	_, ok := names.ParseKey(name)
+	return ok
+}
+
+// Create implements vfs.Files. Nothing is written before the first byte of the content, except the
+// wrappings of a new folder.
+func (f files) Create(name string) (vfs.File, error) {
+	l, ok := layoutOf(name)
+	if !ok {
+		return f.Files.Create(name)
+	}
+	data, err := f.keys(filepath.Dir(name)).establish()
+	if err != nil {
+		return nil, err
+	}
+	inner, err := f.Files.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	head, keys, err := data.newHeader(l)
 	if err != nil {
 		return nil, errors.Join(err, inner.Close(), f.Files.Remove(name))
 	}
@@ -77,7 +102,11 @@ func (f files) open(inner vfs.File, name string, l layout) (vfs.File, error) {
 	if h.layout != l {
 		return nil, corrupt.New(name, 0, "the encrypted file is of another kind")
 	}
-	keys, err := f.key.keysOf(h, name)
+	data, err := f.keys(filepath.Dir(name)).require()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := data.keysOf(h, name)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package cryptfs
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,6 +12,9 @@ import (
 	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
+
+// magic is what each encrypted file starts with.
+const magic = fileheader.Encrypted
 
 const (
 	version     = 1
@@ -34,30 +36,6 @@ const (
 	chunked
 )
 
-// newHeader returns a header for a new file, and the file's keys.
-func newHeader(key *Key, l layout) (p []byte, keys fileKeys, err error) {
-	p = make([]byte, headerBytes)
-	copy(p, fileheader.Encrypted)
-	binary.LittleEndian.PutUint32(p[8:], version)
-	binary.LittleEndian.PutUint32(p[12:], uint32(l))
-	copy(p[idAt:], key.id[:])
-	if _, err := rand.Read(p[saltAt:tagAt]); err != nil {
-		return nil, keys, err
-	}
-	return p, keys, key.seal(p, &keys)
-}
-
-// seal derives the keys of the file whose header is p, and puts tag and checksum into p.
-func (k *Key) seal(p []byte, keys *fileKeys) (err error) {
-	if *keys, err = k.derive(p[:saltAt], p[saltAt:tagAt]); err != nil {
-		return err
-	}
-	n := nonce(0, nonceHeader)
-	keys.aead.Seal(p[tagAt:tagAt], n[:], nil, p[:tagAt])
-	binary.LittleEndian.PutUint32(p[sumAt:], checksum.Of(p[:sumAt]))
-	return nil
-}
-
 // header is what a file starts with.
 type header struct {
 	layout layout
@@ -75,11 +53,11 @@ func readHeader(file vfs.File, name string) (h header, err error) {
 		return h, fmt.Errorf("read %s: %w", name, err)
 	}
 	written := bytes.TrimRight(p[:n], "\x00")
-	magic := written[:min(len(written), len(fileheader.Encrypted))]
+	first := written[:min(len(written), len(magic))]
 	switch {
 	case len(written) == 0:
 		return h, wantZeros(file, name, int64(n))
-	case !bytes.HasPrefix([]byte(fileheader.Encrypted), magic):
+	case !bytes.HasPrefix([]byte(magic), first):
 		return h, foreign(name, p)
 	case n < len(p):
 		return h, nil
@@ -128,21 +106,4 @@ func wantZeros(file vfs.File, name string, from int64) error {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
 	}
-}
-
-// keysOf returns the keys of a file.
-func (k *Key) keysOf(h header, name string) (fileKeys, error) {
-	if h.id != k.id {
-		return fileKeys{}, fmt.Errorf("%s is encrypted with another key, %x: %w", name, h.id,
-			corrupt.ErrKey)
-	}
-	keys, err := k.derive(h.raw[:saltAt], h.salt[:])
-	if err != nil {
-		return fileKeys{}, err
-	}
-	n := nonce(0, nonceHeader)
-	if _, err := keys.aead.Open(nil, n[:], h.raw[tagAt:zeroAt], h.raw[:tagAt]); err != nil {
-		return fileKeys{}, corrupt.New(name, 0, "the header of the encrypted file does not verify")
-	}
-	return keys, nil
 }
