@@ -2,12 +2,14 @@ package ship
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/remote/internal/history"
 )
 
 // loadPause is the pause after files could not be stored.
@@ -15,15 +17,16 @@ const loadPause = 200 * time.Millisecond
 
 // cargo is the files of one version on their way to the store.
 //
-// They set off once a log object counts that was prepared when they existed. A copy of the running
-// machine has the same claim, and makes other files of the same numbers: only one of the two gets
-// such an object into the log. What both have, they had before the machine was copied.
+// Those of this epoch set off once a log object counts that was prepared when they existed. A copy
+// of the running machine has the same claim, and makes other files of the same numbers: only one of
+// the two gets such an object into the log. What both have, they had before the machine was copied.
 type cargo struct {
 	changed atomic.Bool // there is a newer version than the one that is held
 
 	mu     sync.Mutex
 	held   *engine.Held    // nil if there is none
 	after  uint64          // how many log objects had been prepared when it was taken
+	free   bool            // no file is of this epoch, so none has to wait
 	stored bool            // all its files are in the store
 	busy   bool            // they are being stored
 	sent   map[upload]bool // files that are in the store, and perhaps not in the version there
@@ -43,7 +46,7 @@ func (c *cargo) edit(from *manifest.Version) *manifest.Edit {
 func (c *cargo) isDue(prepared uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.held != nil && !c.busy && !c.stored && prepared == c.after
+	return c.held != nil && !c.busy && !c.stored && !c.free && prepared == c.after
 }
 
 // release lets the files go. They are not being stored any more.
@@ -73,9 +76,10 @@ func (s *Shipper) load(ctx context.Context) {
 	if !c.busy && c.held == nil && c.changed.Swap(false) {
 		c.held, c.after = s.engine.Hold(), s.prepared
 		c.stored = there.EditTo(c.held.Version) == nil
+		c.free = !slices.ContainsFunc(uploads(c.held.Version, there), s.isOwn)
 		s.deliveredLocked(there)
 	}
-	if c.busy || c.held == nil || c.stored || s.counted <= c.after {
+	if c.busy || c.held == nil || c.stored || !c.free && s.counted <= c.after {
 		return
 	}
 	c.busy = true
@@ -95,6 +99,9 @@ func (s *Shipper) load(ctx context.Context) {
 		poke(s.wake)
 	})
 }
+
+// isOwn reports whether a file was made under this shipper's claim.
+func (s *Shipper) isOwn(u upload) bool { return u.number>>history.EpochShift == s.epoch }
 
 // deliveredLocked lets files go if the log has led to their version.
 func (s *Shipper) deliveredLocked(there *manifest.Version) {

@@ -92,7 +92,7 @@ func (s *Shipper) storeFile(ctx context.Context, held *engine.Held, u upload) (e
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	name := history.DataName(u.kind, u.number)
-	if u.number>>history.EpochShift == s.epoch {
+	if s.isOwn(u) {
 		s.collector.store(name)
 		return s.log.Store.Put(ctx, name, paced{ctx, file, &s.throttle}, u.size)
 	}
