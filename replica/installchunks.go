@@ -14,7 +14,7 @@ import (
 type placed struct {
 	key   []byte
 	state merge.Record
-	shows []byte // the stored record that shows the state; nil: none does
+	shows row // the stored record that shows the state, with its values
 }
 
 // opened is a staged chunk whose records are read on another processor. It is used for one chunk
@@ -111,14 +111,21 @@ func (o *opened) place(c *collection) error {
 	o.scratch.rewind()
 	for i := range o.records {
 		p := &o.placed[i]
-		p.key, p.shows = o.records[i].Key, nil
+		p.key = o.records[i].Key
 		p.state.Reset()
 		if err := p.state.ParseNormal(o.records[i].State); err != nil {
 			return invalid("the state of a record of %q: %w", c.name, err)
 		}
+		var built []byte
 		if c.tap != nil {
 			s := &state{c: c, key: p.key, record: &p.state, scratch: &o.scratch}
-			p.shows = s.build()
+			built = s.build()
+		}
+		if err := p.shows.read(c, built, o.scratch.room(roomOf(built))); err != nil {
+			return err
+		}
+		for field := range p.shows.values {
+			p.shows.value(field)
 		}
 	}
 	return nil

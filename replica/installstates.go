@@ -121,7 +121,7 @@ func (t *txn) replace(c *collection, p *placed) error {
 		return err
 	}
 	s.record = &p.state
-	return s.showAs(p.shows)
+	return s.showAs(&p.shows)
 }
 
 // anyRecord reports whether a collection has records, with a state or without one.
@@ -155,5 +155,5 @@ func (t *txn) create(c *collection, p *placed, among bool) error {
 		return err
 	}
 	s.record = &p.state
-	return s.showAs(p.shows)
+	return s.showAs(&p.shows)
 }

@@ -347,19 +347,25 @@ func (s *state) build() []byte {
 // the state. If the type cannot hold that record, as on a platform with smaller numbers, the stored
 // one stays.
 func (s *state) show() error {
-	var built []byte
-	if s.c.tap != nil {
-		built = s.build()
-	}
-	return s.showAs(built)
-}
-
-// showAs is show for a record that was built before.
-func (s *state) showAs(built []byte) error {
 	if s.c.tap == nil {
 		return s.save(s.row)
 	}
-	stored := s.row.stored
+	if s.now == nil {
+		s.now = &row{}
+	}
+	built := s.build()
+	if err := s.now.read(s.c, built, s.room(roomOf(built))); err != nil {
+		return err
+	}
+	return s.showAs(s.now)
+}
+
+// showAs is show for a record that was built before.
+func (s *state) showAs(now *row) error {
+	if s.c.tap == nil {
+		return s.save(s.row)
+	}
+	built, stored := now.stored, s.row.stored
 	if (built == nil) == (stored == nil) && bytes.Equal(built, stored) {
 		return s.save(s.row)
 	}
@@ -370,11 +376,5 @@ func (s *state) showAs(built []byte) error {
 	if err != nil {
 		return err
 	}
-	if s.now == nil {
-		s.now = &row{}
-	}
-	if err := s.now.read(s.c, built, s.room(roomOf(built))); err != nil {
-		return err
-	}
-	return s.save(s.now)
+	return s.save(now)
 }

@@ -36,7 +36,7 @@ var errForm = errors.New("it is not the packed form of a chunk")
 // encoder and decoder are immutable after the first use, and safe for concurrent use.
 var (
 	encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
-		return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault),
+		return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
 			zstd.WithWindowSize(packMax), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
 	})
 	decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
