@@ -1,12 +1,10 @@
 package manifest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/fileheader"
@@ -19,9 +17,6 @@ import (
 // is created, which includes closing a database, unless the database has no files yet. Edits are
 // written to it without a sync. A copy that cannot be written is abandoned until the next manifest
 // is created: it must not make anything else fail.
-
-// sectorBytes is the unit that a disk writes completely or not at all.
-const sectorBytes = 512
 
 // LoadCopy is [Load] for the copies of the manifests in dir.
 func LoadCopy(files vfs.ReadOnly, dir string) (*State, error) {
@@ -49,7 +44,8 @@ func CopyGoesOn(files vfs.Files, dir string, s *State) (bool, error) {
 }
 
 // CheckCopy returns an error if a manifest and its copy differ by more than a crash explains: it
-// can lose the copy, or the ends of some of its sectors. Neither may be written meanwhile.
+// can lose the copy, or parts of it, which read as zeros: the ends of sectors, or any, if the copy
+// is encrypted. Neither may be written meanwhile.
 func CheckCopy(files vfs.Files, dir string, number uint64) error {
 	original, err := readImage(files, dir, folder.Manifest.Name(number), number)
 	if err != nil {
@@ -65,13 +61,10 @@ func CheckCopy(files vfs.Files, dir string, number uint64) error {
 	if len(copied.data) > len(original.data) {
 		return corrupt.New(copied.path, int64(len(original.data)), "it is longer than the manifest")
 	}
-	at := 0
-	for want := range slices.Chunk(original.data[:len(copied.data)], sectorBytes) {
-		got := copied.data[at : at+len(want)]
-		if !bytes.HasPrefix(want, bytes.TrimRight(got, "\x00")) {
+	for at, got := range copied.data {
+		if got != original.data[at] && got != 0 {
 			return corrupt.New(copied.path, int64(at), "it differs from the manifest")
 		}
-		at += len(want)
 	}
 	return nil
 }

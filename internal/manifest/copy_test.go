@@ -10,6 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/cryptfs"
 )
 
 // written writes a manifest with all of someEdits and returns its state.
@@ -102,6 +103,21 @@ func TestCheckCopy_forgivesWhatACrashDoes(t *testing.T) {
 	}
 	check(t, files.Remove(filepath.Join(testDir, folder.ManifestCopy.Name(testNumber))))
 	check(t, CheckCopy(files, testDir, testNumber))
+}
+
+// What a crash has lost of an encrypted copy reads as zeros, wherever in a sector it was.
+func TestCheckCopy_forgivesWhatACrashDoesToAnEncryptedOne(t *testing.T) {
+	key, err := cryptfs.NewKey(make([]byte, cryptfs.KeyBytes))
+	check(t, err)
+	rng := newRand(t)
+	for range 20 {
+		disk := newFS(t)
+		written(t, cryptfs.New(disk, key))
+		for range 50 {
+			files := cryptfs.New(disk.Crash(rng), key)
+			check(t, CheckCopy(files, testDir, testNumber))
+		}
+	}
 }
 
 func TestCopy_isNoReasonToFail(t *testing.T) {

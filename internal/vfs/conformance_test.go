@@ -17,6 +17,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/cryptfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -34,6 +35,8 @@ func (s system) path(elem ...string) string {
 // everywhere runs a test on every implementation.
 func everywhere(t *testing.T, test func(t *testing.T, s system)) {
 	noFault := func(faultfs.Op) error { return nil }
+	key, err := cryptfs.NewKey(make([]byte, cryptfs.KeyBytes))
+	ok(t, err)
 	systems := map[string]func() vfs.FS{
 		"OS":               vfs.OS,
 		"OS writing zeros": vfs.WritingZeros,
@@ -41,6 +44,8 @@ func everywhere(t *testing.T, test func(t *testing.T, s system)) {
 		"crashable":        func() vfs.FS { return memfs.NewCrashable() },
 		"fault":            func() vfs.FS { return faultfs.New(memfs.New(), noFault) },
 		"fault OS":         func() vfs.FS { return faultfs.New(vfs.OS(), noFault) },
+		"encrypted":        func() vfs.FS { return cryptfs.New(memfs.New(), key) },
+		"encrypted OS":     func() vfs.FS { return cryptfs.New(vfs.OS(), key) },
 	}
 	for name, make := range systems {
 		t.Run(name, func(t *testing.T) {

@@ -111,6 +111,9 @@ func (f *folder) Is(other vfs.Folder) bool { return f.inner.Is(below(other)) }
 // Link implements vfs.Folder. The second name stands for the same bytes, under the same data key:
 // if the other folder has another one, or none, the error is errors.ErrUnsupported.
 func (f *folder) Link(name string, to vfs.Folder, as string) error {
+	if _, encrypted := layoutOf(name); !encrypted {
+		return f.inner.Link(name, below(to), as)
+	}
 	other, ok := to.(*folder)
 	if !ok {
 		return fmt.Errorf("link %s to where nothing is encrypted: %w", name, errors.ErrUnsupported)

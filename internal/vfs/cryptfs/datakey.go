@@ -18,15 +18,16 @@ const fileInfo = "stoat-file"
 type dataKey struct {
 	id     [idBytes]byte
 	secret []byte
+	gcm    func(secret []byte) (cipher.AEAD, error)
 }
 
-// newDataKey returns the data key of KeyBytes bytes, which it keeps.
-func newDataKey(secret []byte) (*dataKey, error) {
+// newDataKey returns a data key that is wrapped with k; it keeps the secret of KeyBytes bytes.
+func (k *Key) newDataKey(secret []byte) (*dataKey, error) {
 	id, err := hkdf.Key(sha256.New, secret, nil, dataInfo, idBytes)
 	if err != nil {
 		return nil, err
 	}
-	return &dataKey{[idBytes]byte(id), secret}, nil
+	return &dataKey{[idBytes]byte(id), secret, k.gcm}, nil
 }
 
 // fileKeys are the keys of one file. Safe for concurrent use.
@@ -41,7 +42,7 @@ func (k *dataKey) derive(fixed, salt []byte) (keys fileKeys, err error) {
 	if err != nil {
 		return keys, err
 	}
-	if keys.aead, err = newGCM(secret[:KeyBytes]); err != nil {
+	if keys.aead, err = k.gcm(secret[:KeyBytes]); err != nil {
 		return keys, err
 	}
 	keys.block, err = aes.NewCipher(secret[KeyBytes:])

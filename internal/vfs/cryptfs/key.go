@@ -25,6 +25,7 @@ const (
 type Key struct {
 	id     [idBytes]byte
 	secret []byte
+	gcm    func(secret []byte) (cipher.AEAD, error) // makes all ciphers below the key
 }
 
 // NewKey returns a key of KeyBytes bytes. It keeps no reference to them.
@@ -36,7 +37,7 @@ func NewKey(secret []byte) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Key{[idBytes]byte(id), bytes.Clone(secret)}, nil
+	return &Key{[idBytes]byte(id), bytes.Clone(secret), newGCM}, nil
 }
 
 // wrapper returns what encrypts a data key in the file whose fixed part and salt are given.
@@ -45,7 +46,7 @@ func (k *Key) wrapper(fixed, salt []byte) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newGCM(secret)
+	return k.gcm(secret)
 }
 
 func newGCM(secret []byte) (cipher.AEAD, error) {

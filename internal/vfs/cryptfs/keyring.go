@@ -92,7 +92,7 @@ func (r *keyring) establish() (*dataKey, error) {
 		if err != nil {
 			return nil, err
 		}
-		if data, err = newDataKey(secret); err != nil {
+		if data, err = r.key.newDataKey(secret); err != nil {
 			return nil, err
 		}
 	}

@@ -298,7 +298,7 @@ func TestRekey_refuses(t *testing.T) {
 
 func FuzzWrapping(f *testing.F) {
 	k := nthKey(f, 1)
-	data, err := newDataKey(key(9))
+	data, err := k.newDataKey(key(9))
 	ok(f, err)
 	p, err := k.wrap(data)
 	ok(f, err)

@@ -26,7 +26,7 @@ func counted(first byte, n int) []byte {
 func TestFormat_hasTheDocumentedBytes(t *testing.T) {
 	k, err := NewKey(counted(0x00, KeyBytes))
 	ok(t, err)
-	data, err := newDataKey(counted(0x20, KeyBytes))
+	data, err := k.newDataKey(counted(0x20, KeyBytes))
 	ok(t, err)
 	var out strings.Builder
 	show := func(name string, p []byte) {

@@ -136,7 +136,7 @@ func (w wrapping) open(key *Key) (*dataKey, error) {
 	if err != nil {
 		return nil, corrupt.New(w.name, 0, "the key file does not verify")
 	}
-	data, err := newDataKey(secret)
+	data, err := key.newDataKey(secret)
 	if err == nil && data.id != w.data {
 		err = corrupt.New(w.name, 0, "the key file has another key than it says")
 	}
