@@ -14,12 +14,14 @@ func TestStart_keepsPiecesOfFewDevices(t *testing.T) {
 	p := newPeer(t, nil)
 	content := []byte("the first piece, and the second")
 	leaf := chunk.Leaf(content)
+	form, err := chunk.Pack(content)
+	must(t, err)
 	honest := DeviceID{1, 2, 3}
-	p.space.meet(7, honest)
+	p.space.meet(7, honest, 0)
 	e := endpoint{p.space}
-	must(t, e.StagePart(leaf, honest, 0, content[:9]))
+	must(t, e.StagePart(leaf, honest, 0, form[:9]))
 	for n := range 10 * giversKept {
-		must(t, e.StagePart(leaf, DeviceID{9, byte(n), byte(n >> 8)}, 0, content[:9]))
+		must(t, e.StagePart(leaf, DeviceID{9, byte(n), byte(n >> 8)}, 0, form[:9]))
 	}
 	kept := 0
 	p.inTx(func(t *txn) error {
@@ -32,7 +34,7 @@ func TestStart_keepsPiecesOfFewDevices(t *testing.T) {
 	if kept < 2 || kept > giversKept+2 {
 		t.Errorf("pieces of %d devices are kept", kept)
 	}
-	must(t, e.StagePart(leaf, honest, 9, content[9:]))
+	must(t, e.StagePart(leaf, honest, 9, form[9:]))
 	if good, err := e.Join(leaf, honest); err != nil || !good {
 		t.Errorf("what a device with a session has given is lost: %v", err)
 	}
