@@ -42,5 +42,5 @@ func Example() {
 	if err := db.Close(); err != nil {
 		panic(err)
 	}
-	// Output: Reykjavík, epoch 3
+	// Output: Reykjavík, epoch 2
 }

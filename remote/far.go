@@ -129,8 +129,10 @@ func (l *lazyFar) stop() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open = func() (*far, error) { return nil, context.Canceled }
-	if l.far == nil {
+	opened := l.far
+	l.far = nil
+	if opened == nil {
 		return nil
 	}
-	return l.far.stop()
+	return opened.stop()
 }

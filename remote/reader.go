@@ -91,16 +91,17 @@ func OpenReader(
 	ctx context.Context, store objstore.Store, dir string, opts *ReaderOptions,
 ) (*Reader, error) {
 	settings, _ := hook.Of(opts)
-	r, err := openReader(ctx, store, dir, opts.withDefaults(), settings)
+	r, err := openReader(ctx, store, dir, opts.withDefaults(), settings, false)
 	if err != nil {
 		return nil, fmt.Errorf("open a reader of a database in object storage: %w", err)
 	}
 	return r, nil
 }
 
-// openReader is OpenReader as the settings say.
+// openReader is OpenReader as the settings say, perhaps to take over at once.
 func openReader(
 	ctx context.Context, store objstore.Store, dir string, o ReaderOptions, settings hook.Settings,
+	atOnce bool,
 ) (*Reader, error) {
 	if o.Database.Key != nil {
 		return nil, errKeyed
@@ -111,7 +112,7 @@ func openReader(
 		return nil, err
 	}
 	r.tail, err = tail.Open(ctx, source.Log(), tail.Config{
-		Poll: o.Poll, PollMax: o.PollMax,
+		Poll: o.Poll, PollMax: o.PollMax, AtOnce: atOnce,
 		Replica: func(database, origin [16]byte) (*engine.Replica, error) {
 			r.far, err = openFar(farConfig{
 				store: r.store, patience: o.Patience, files: settings.FS, dir: dir, limit: o.CacheBytes,

@@ -30,7 +30,6 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/ship"
-	"github.com/stoatdb/stoat/remote/internal/sparse"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
@@ -189,9 +188,11 @@ func newDB(ctx context.Context, store objstore.Store, o *Options) (*DB, error) {
 // missing, and takes the role of its writer. The folder may also hold a database that no store has
 // yet. If it does not continue what is in the store, the error is [ErrApart], and nothing changes.
 //
-// An empty folder is filled with all files of the database first. With [Wait], Open returns once
-// everything in the folder is in the store. The context is for that and the claim; once Open has
-// returned, it has no effect.
+// Where the folder is empty and the store has the database, Open takes some round trips, whatever
+// the size of the database: files stay in the store, and are read through a cache
+// ([Options.CacheBytes]), as after [Reader.TakeOver]. With [Wait], Open returns once everything in
+// the folder is in the store. The context is for that and the claim; once Open has returned, it has
+// no effect.
 func Open(ctx context.Context, store objstore.Store, dir string, opts *Options) (*DB, error) {
 	settings, _ := hook.Of(opts)
 	db, err := open(ctx, store, dir, opts.withDefaults(), settings)
@@ -230,18 +231,7 @@ func open(
 			logger: o.Database.Logger, missing: func() {},
 		})
 	}}
-	unfinished, err := engine.IsUnfinished(files, dir)
-	if err != nil {
-		return nil, err
-	}
-	if !unfinished {
-		err = db.openFolder(dir, o.Database, settings)
-	}
-	if unfinished || errors.Is(err, ship.ErrRestore) {
-		if err = db.shipper.Restore(ctx, files, dir); err == nil {
-			err = db.openFolder(dir, o.Database, settings)
-		}
-	}
+	err = db.openWhere(ctx, files, dir, o, settings)
 	if err == nil && o.Durability == Wait {
 		err = db.awaitShipped(ctx)
 	}
@@ -262,22 +252,6 @@ func (db *DB) awaitShipped(ctx context.Context) error {
 	end()
 	err = errors.Join(err, db.DB.Close())
 	_ = db.shipper.Stop(ended) // what is missing, err says
-	return err
-}
-
-// openFolder opens the local database and begins to ship it.
-func (db *DB) openFolder(dir string, opts *stoat.Options, settings hook.Settings) error {
-	own := *opts
-	var failed error
-	settings.Shipper = db.shipper
-	settings.Opened = func(e *engine.Engine) { failed = db.shipper.Start(e) }
-	settings.Over = func(files vfs.FS) vfs.FS { return sparse.Over(files, db.far) }
-	defer hook.Attach(&own, settings)()
-	opened, err := stoat.Open(dir, &own)
-	if err == nil && failed != nil {
-		return errors.Join(failed, opened.Close())
-	}
-	db.DB = opened
 	return err
 }
 

@@ -14,10 +14,9 @@ import (
 )
 
 // TakeOver makes the reader's process the writer of the database, with a folder that is missing or
-// empty: what [Open] does on an empty folder, except that nothing is copied there first. So it
-// takes some round trips, whatever the size of the database: a reader is a standby. The writer
-// before loses the role, as with Open, whether it runs or not: nothing that it has shipped is lost,
-// and nothing that it ships later counts.
+// empty: what [Open] does on an empty folder, with less to read, since a reader has followed the
+// log: it is a standby. The writer before loses the role, as with Open, whether it runs or not:
+// nothing that it has shipped is lost, and nothing that it ships later counts.
 //
 // Files that are in the store stay there, and are read through the reader's cache, until
 // compactions have replaced them by new ones in the folder. The next [Open] of that folder keeps
@@ -60,8 +59,22 @@ func (r *Reader) takeOver(
 		return nil, err
 	}
 	db, err := newDB(ctx, r.store.Store, &o)
+	if err == nil {
+		err = r.takeOverAs(ctx, db, dir, o, settings)
+	}
 	if err != nil {
 		return nil, err
+	}
+	return db, nil
+}
+
+// takeOverAs opens a database that is not open, and closes the reader.
+func (r *Reader) takeOverAs(
+	ctx context.Context, db *DB, dir string, o Options, settings hook.Settings,
+) error {
+	files := settings.FS
+	if files == nil {
+		files = vfs.OS()
 	}
 	db.far = &lazyFar{far: r.far}
 	settle := func(replica *engine.Replica, w *history.Writer) error {
@@ -72,11 +85,11 @@ func (r *Reader) takeOver(
 		return err
 	}
 	if err := r.tail.TakeOver(ctx, db.shipper.Log(), db.shipper.Successor, settle); err != nil {
-		return nil, err
+		return err
 	}
 	r.closed = true // its files are those of the database now
 	if err := r.DB.Close(); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return errors.Join(err, db.Close())
 	}
-	return db, nil
+	return nil
 }

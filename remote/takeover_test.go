@@ -60,6 +60,52 @@ func TestTakeOver_goesOnWithWhatTheWriterHasShipped(t *testing.T) {
 
 }
 
+// A machine that has nothing but the store needs some round trips, whatever the size of the
+// database.
+func TestOpen_takesFiveRoundTrips(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		n, flushed, trips int
+	}{
+		// LIST states, LIST log, GET log objects, CREATE the claim, LIST states; at the same time GET
+		// the first log object. The log begins with a claim, which takes another LIST of states.
+		{"without a state", 10, 5, 6},
+		{"with a state", 78, 56, 5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store := shippedOneByOne(t, c.n, c.flushed)
+			synctest.Test(t, func(t *testing.T) {
+				client := faultstore.NewServer(store).Client(nil)
+				const trip = time.Second
+				o := remote.Options{Interval: time.Minute, CacheBytes: 1 << 20}
+				disk := memfs.New()
+				began := time.Now()
+				db, err := open(t, distant{client, trip}, disk, o, engine.Tuning{})
+				ok(t, err)
+				if took := time.Since(began); took != time.Duration(c.trips)*trip {
+					t.Errorf("it takes %v", took)
+				}
+				if n := client.Count(faultstore.Create); n != 1 {
+					t.Errorf("%d objects were created", n)
+				}
+				for i := range c.n {
+					_, err := db.Get(fmt.Appendf(nil, "key%d", i))
+					ok(t, err)
+				}
+				ok(t, db.Put([]byte("more"), nil))
+				ok(t, db.Close())
+				db, err = open(t, client, disk, o, engine.Tuning{})
+				ok(t, err)
+				for _, key := range []string{"key0", "more"} {
+					_, err = db.Get([]byte(key))
+					ok(t, err)
+				}
+				ok(t, db.Close())
+			})
+		})
+	}
+}
+
 func TestTakeOver_leavesAFolderThatOpens(t *testing.T) {
 	h := newHistory(t, 2)
 	store, disk := memstore.New(), memfs.NewCrashable()

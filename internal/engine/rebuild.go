@@ -19,7 +19,6 @@ import (
 type Parts struct {
 	Database [16]byte
 	Version  *manifest.Version
-	First    uint64 // files for the commits get numbers from this on
 	// Fetch fills a new file with one that the version names.
 	Fetch backup.Fetch
 	// Commits calls apply with the payload of each commit above the last one in the version, in
@@ -39,7 +38,6 @@ func Rebuild(ctx context.Context, target vfs.FS, dir string, p Parts) (err error
 	if err := to.Assemble(ctx, p.Database, p.Version, p.Fetch); err != nil {
 		return err
 	}
-	to.Reserve(p.First)
 	e := newReceived(to, dir, p.Database, p.Version)
 	last, err := e.applyAll(ctx, to, p.Commits)
 	if err != nil {

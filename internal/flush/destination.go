@@ -30,6 +30,9 @@ func (j Job) destination(first, last []byte) destination {
 	if j.Levels.Outside(first, last) {
 		return beyondAll
 	}
+	if j.Blind {
+		return amongOthers
+	}
 	gap := false
 	err := vfs.CatchFaults(func() error {
 		end, ok, err := j.Levels.Gap(first)

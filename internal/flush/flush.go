@@ -30,6 +30,8 @@ type Job struct {
 	Levels *superversion.Levels // the present tables
 	Output run.Config           // the job sets Compress, Filter, Sampler and the drops
 
+	Blind bool // read no table, since it may be far away
+
 	CompressYoung  bool // compress runs that a compaction will soon rewrite
 	CompressBottom bool // compress runs that are likely to stay or have enough large values
 

@@ -63,7 +63,7 @@ func (s *Shipper) Claims(ctx context.Context) (database [16]byte, all history.Cl
 		state := s.state()
 		return state.Database, state.Claims, nil
 	}
-	if err := s.identify(); err != nil {
+	if err := s.Identify(); err != nil {
 		return database, nil, err
 	}
 	end, err := s.log.End(ctx)
@@ -233,23 +233,4 @@ func readClaimFile(files vfs.Files, name string) (p []byte, err error) {
 		return nil, err
 	}
 	return p, nil
-}
-
-// Restore takes the role of the writer, and makes a folder, which is empty or has what an earlier
-// try has left, the database that is in the store.
-func (s *Shipper) Restore(ctx context.Context, files vfs.FS, dir string) error {
-	if err := s.identify(); err != nil {
-		return err
-	}
-	branch, err := engine.NewBranch()
-	if err != nil {
-		return err
-	}
-	if err := s.take(branch, func(*object.State) error { return nil }); err != nil {
-		return err
-	}
-	if err := recordClaim(files, dir, s.writer.State()); err != nil {
-		return err
-	}
-	return s.rebuild(ctx, s.writer.State(), s.epoch<<history.EpochShift, files, dir)
 }

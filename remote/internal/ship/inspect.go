@@ -37,7 +37,7 @@ type Contents struct {
 
 // Inspect returns what is in the store. Nothing is changed, and a writer may run meanwhile.
 func (s *Source) Inspect(ctx context.Context) (*Contents, error) {
-	if err := s.identify(); err != nil {
+	if err := s.Identify(); err != nil {
 		return nil, err
 	}
 	c := &Contents{}

@@ -17,6 +17,7 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/memstore"
 )
 
@@ -296,7 +297,8 @@ func TestShipper_failsWhatWaitsOnceItIsFenced(t *testing.T) {
 	source, err := NewSource(t.Context(), store)
 	ok(t, err)
 	other := New(source, Config{Window: 1})
-	ok(t, other.Restore(t.Context(), memfs.New(), "db"))
+	ok(t, other.Identify())
+	ok(t, other.take(7, func(*object.State) error { return nil }))
 	b.set(false)
 	for _, result := range []<-chan error{second, third} {
 		if err := <-result; !errors.Is(err, history.ErrFenced) {

@@ -60,14 +60,25 @@ func (s *Source) Log() *history.Log { return s.log }
 // ErrNone reports that a store has no database.
 var ErrNone = errors.New("there is no database in the store")
 
-// identify finds out which database is in the store.
-func (s *Source) identify() error {
+// Identify finds out which database is in the store.
+func (s *Source) Identify() error {
 	database, exists, err := history.Identify(s.context, s.log.Store, s.log.Codec)
 	if err == nil && !exists {
 		err = ErrNone
 	}
 	s.log.Database = database
 	return err
+}
+
+// Identifying begins [Source.Identify], and returns what waits for it.
+func (s *Source) Identifying() (wait func() error) {
+	var running sync.WaitGroup
+	var err error
+	running.Go(func() { err = s.Identify() })
+	return func() error {
+		running.Wait()
+		return err
+	}
 }
 
 // When says as of when a copy is made. The zero value means now.
@@ -80,7 +91,7 @@ type When struct {
 // Rebuild makes a folder, which is empty or has what an earlier try has left, a copy of the
 // database in the store.
 func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string, when When) error {
-	if err := s.identify(); err != nil {
+	if err := s.Identify(); err != nil {
 		return err
 	}
 	for {
@@ -88,7 +99,7 @@ func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string, when Whe
 		if err != nil {
 			return err
 		}
-		err = s.rebuild(ctx, state, 0, files, dir)
+		err = s.rebuild(ctx, state, files, dir)
 		if err == nil || !s.isPast(ctx, state, err) {
 			return err
 		}
@@ -144,12 +155,12 @@ func commitOf(end *object.State, p engine.Position) (uint64, error) {
 	return 0, errors.New("the position is of another database")
 }
 
-// rebuild makes a folder a copy of a state. New files in it get numbers from first on.
+// rebuild makes a folder a copy of a state.
 func (s *Source) rebuild(
-	ctx context.Context, state *object.State, first uint64, files vfs.FS, dir string,
+	ctx context.Context, state *object.State, files vfs.FS, dir string,
 ) error {
 	return engine.Rebuild(ctx, files, dir, engine.Parts{
-		Database: state.Database, Version: state.Version, First: first,
+		Database: state.Database, Version: state.Version,
 		Fetch: s.fetch,
 		Commits: func(apply func(commit uint64, payload []byte) error) error {
 			return s.log.Commits(ctx, state, apply)
@@ -220,7 +231,7 @@ func (s *Source) get(ctx context.Context, name string, off, n int64) (p []byte, 
 
 // Pin pins the end of the log of the database in the store.
 func (s *Source) Pin(ctx context.Context, name string) (*object.Pin, error) {
-	if err := s.identify(); err != nil {
+	if err := s.Identify(); err != nil {
 		return nil, err
 	}
 	return s.log.Pin(ctx, name)
@@ -228,7 +239,7 @@ func (s *Source) Pin(ctx context.Context, name string) (*object.Pin, error) {
 
 // Pins returns the pins of the database in the store.
 func (s *Source) Pins(ctx context.Context) ([]history.NamedPin, error) {
-	if err := s.identify(); err != nil {
+	if err := s.Identify(); err != nil {
 		return nil, err
 	}
 	return s.log.Pins(ctx)

@@ -30,7 +30,7 @@ type Verified struct {
 // the files that they name. The error matches corrupt.Err if something is damaged or missing, and
 // names it. A writer may run meanwhile.
 func (s *Source) Verify(ctx context.Context) (*Verified, error) {
-	if err := s.identify(); err != nil {
+	if err := s.Identify(); err != nil {
 		return nil, err
 	}
 	for {

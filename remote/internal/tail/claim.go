@@ -44,8 +44,10 @@ func (t *Tail) claim(
 	t.claiming(began, nil)
 	as.Failed = func(err error) { t.claiming(began, err) }
 	defer func() { as.Failed = before }()
+	caughtUp := t.config.AtOnce && !t.behind
 	for tries := 1; ; tries++ {
-		w, err := t.tryClaim(ctx, as, decide)
+		w, err := t.tryClaim(ctx, as, decide, caughtUp)
+		caughtUp = false
 		t.claiming(began, err)
 		switch {
 		case err == nil:
@@ -65,9 +67,12 @@ func (t *Tail) claim(
 
 func (t *Tail) tryClaim(
 	ctx context.Context, as *history.Log, decide func(*object.State) (object.Claim, error),
+	caughtUp bool,
 ) (*history.Writer, error) {
-	if err := t.catchUp(ctx); err != nil {
-		return nil, err
+	if !caughtUp {
+		if err := t.catchUp(ctx); err != nil {
+			return nil, err
+		}
 	}
 	claim, err := decide(t.follower.State())
 	if err != nil {

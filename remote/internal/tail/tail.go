@@ -39,6 +39,9 @@ const (
 type Config struct {
 	Poll, PollMax time.Duration // between two looks at the log: at first, and if nothing happens
 
+	// AtOnce says that TakeOver is called at once, so its first try need not look at the log again.
+	AtOnce bool
+
 	// Replica opens the replica of a database, whose log begins with the object of the given id.
 	Replica func(database, origin [16]byte) (*engine.Replica, error)
 	// Claimed is called with all claims, in their order, before the replica shows what the writer of

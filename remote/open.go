@@ -1,0 +1,91 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/hook"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/remote/internal/ship"
+	"github.com/stoatdb/stoat/remote/internal/sparse"
+)
+
+// openWhere opens the database in the folder, or else in the store.
+func (db *DB) openWhere(
+	ctx context.Context, files vfs.FS, dir string, o Options, settings hook.Settings,
+) error {
+	names, err := files.List(dir)
+	isNew := errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0
+	unfinished := false
+	if err == nil {
+		unfinished, err = engine.IsUnfinished(files, dir)
+	}
+	switch {
+	case isNew, err == nil && unfinished:
+		err = db.openStored(ctx, files, dir, o, settings)
+		if !isNew || !errors.Is(err, ErrNone) {
+			return err
+		}
+	case err != nil:
+		return err
+	}
+	err = db.openFolder(dir, o.Database, settings)
+	if errors.Is(err, ship.ErrRestore) {
+		return db.openStored(ctx, files, dir, o, settings)
+	}
+	return err
+}
+
+// openStored opens the database that is in the store, with a folder that is empty or has what an
+// earlier try has left: it reads the log and takes over at once.
+func (db *DB) openStored(
+	ctx context.Context, files vfs.FS, dir string, o Options, settings hook.Settings,
+) error {
+	identified := db.shipper.Identifying() // at the same time as the first requests
+	own := settings
+	own.FS = files
+	r, err := openReader(ctx, db.store, filepath.Join(dir, folder.CacheName), ReaderOptions{
+		Database: o.Database, CacheBytes: o.CacheBytes, Patience: o.Patience,
+		Poll: never, PollMax: never,
+	}, own, true)
+	if failed := identified(); failed != nil {
+		err = errors.Join(failed, err)
+		if r != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	lazy := db.far
+	if err := r.takeOverAs(ctx, db, dir, o, settings); err != nil {
+		db.far = lazy
+		return errors.Join(err, r.Close())
+	}
+	return nil
+}
+
+// never is longer than it takes to open a database.
+const never = 365 * 24 * time.Hour
+
+// openFolder opens the local database and begins to ship it.
+func (db *DB) openFolder(dir string, opts *stoat.Options, settings hook.Settings) error {
+	own := *opts
+	var failed error
+	settings.Shipper = db.shipper
+	settings.Opened = func(e *engine.Engine) { failed = db.shipper.Start(e) }
+	settings.Over = func(files vfs.FS) vfs.FS { return sparse.Over(files, db.far) }
+	defer hook.Attach(&own, settings)()
+	opened, err := stoat.Open(dir, &own)
+	if err == nil && failed != nil {
+		return errors.Join(failed, opened.Close())
+	}
+	db.DB = opened
+	return err
+}
