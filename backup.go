@@ -125,31 +125,73 @@ func resolve(dir string) (string, error) {
 // own. In a read-only or poisoned database, BackupTo turns what is in memory into tables, also in
 // memory.
 //
-// Streams are not encrypted, so BackupTo refuses an encrypted database: the error matches
-// [errors.ErrUnsupported].
+// The stream of an encrypted database is encrypted, too, with the same [Options.Key];
+// [DB.BackupToWithKey] chooses another.
 func (db *DB) BackupTo(ctx context.Context, w io.Writer) error {
-	if db.sealed != nil {
-		return fmt.Errorf("back up to a stream, which would not be encrypted, although the database "+
-			"is; use Backup: %w", errors.ErrUnsupported)
+	if db.sealed == nil {
+		return db.engine.BackupTo(ctx, w, memfs.New(), nil)
 	}
-	return db.engine.BackupTo(ctx, w, memfs.New())
+	seal, err := db.sealed.Sealer()
+	if err != nil {
+		return err
+	}
+	return db.engine.BackupTo(ctx, w, memfs.New(), seal)
+}
+
+// BackupToWithKey is [DB.BackupTo], but encrypts the stream with another key, or not at all if key
+// is nil.
+func (db *DB) BackupToWithKey(ctx context.Context, w io.Writer, key []byte) error {
+	if key == nil {
+		return db.engine.BackupTo(ctx, w, memfs.New(), nil)
+	}
+	k, err := namedKey("key", key)
+	if err != nil {
+		return fmt.Errorf("back up to a stream: %w", err)
+	}
+	seal, err := cryptfs.NewSealer(k)
+	if err != nil {
+		return err
+	}
+	return db.engine.BackupTo(ctx, w, memfs.New(), seal)
 }
 
 // RestoreFrom creates a database in dir, a missing or empty directory, from a stream written by
 // [DB.BackupTo]. It verifies everything first: if the stream was cut off or is damaged, the error
 // matches [ErrCorrupt]; if it is not a backup, or is one of a newer version of Stoat, [ErrFormat].
 // After an error, when ctx is done, or after a crash, dir holds nothing that opens as a database.
-// RestoreFrom reads r up to the end of the backup.
+// RestoreFrom reads r up to the end of the backup. An encrypted stream needs [RestoreWithKey].
 func RestoreFrom(ctx context.Context, r io.Reader, dir string) error {
+	return RestoreWithKey(ctx, r, dir, nil, nil)
+}
+
+// RestoreWithKey is [RestoreFrom] for a stream that is encrypted with key, and makes a database
+// whose [Options.Key] is newKey: the same, another, or nil for one that is not encrypted. If key is
+// nil, the stream must not be encrypted. If key is not the stream's, the error matches [ErrKey].
+func RestoreWithKey(ctx context.Context, r io.Reader, dir string, key, newKey []byte) error {
 	if dir == "" {
 		return fmt.Errorf("restore: the directory name is empty: %w", fs.ErrInvalid)
 	}
 	files, dir, err := target(ctx, dir)
-	if err != nil {
-		return err
+	if err == nil && newKey != nil {
+		files, err = sealedWith("newKey", newKey, files)
 	}
-	if err := engine.Restore(ctx, r, files, dir); err != nil {
+	if err == nil {
+		err = restore(ctx, r, files, dir, key)
+	}
+	if err != nil {
 		return fmt.Errorf("restore %s: %w", dir, err)
 	}
 	return nil
+}
+
+// restore restores a stream under a key, or nil, to a directory of a file system.
+func restore(ctx context.Context, r io.Reader, files vfs.FS, dir string, key []byte) error {
+	if key == nil {
+		return engine.Restore(ctx, r, files, dir, nil)
+	}
+	k, err := namedKey("key", key)
+	if err != nil {
+		return err
+	}
+	return engine.Restore(ctx, r, files, dir, cryptfs.NewOpener(k))
 }

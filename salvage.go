@@ -28,8 +28,16 @@ import (
 //
 // Salvage changes nothing in src. The error is [ErrLocked] if another process has src open.
 // Otherwise Salvage fails only if there is nothing to read, if this user may not read a file, or if
-// dst cannot be written. After an error, and when ctx is done, nothing of dst remains.
+// dst cannot be written. After an error, and when ctx is done, nothing of dst remains. For an
+// encrypted database, use [SalvageWithKey].
 func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
+	return SalvageWithKey(ctx, src, dst, nil)
+}
+
+// SalvageWithKey is [Salvage] for an encrypted database, whose [Options.Key] is key; that of dst is
+// the same. If src is encrypted with another key, or is not, the error matches [ErrKey]. A nil key
+// is for databases that are not encrypted.
+func SalvageWithKey(ctx context.Context, src, dst string, key []byte) (*SalvageReport, error) {
 	files, sizes := vfs.OS(), salvage.Sizes{}
 	if settings, ok := hook.From(ctx); ok {
 		files, sizes = settings.FS, settings.Sizes
@@ -37,9 +45,9 @@ func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
 	if src == "" || dst == "" {
 		return nil, fmt.Errorf("salvage %q to %q: a directory name is empty: %w", src, dst, fs.ErrInvalid)
 	}
-	if err := cryptfs.WantPlain(files, src); err != nil {
-		return nil, fmt.Errorf("salvage %s, which is not possible yet for encrypted databases; "+
-			"restore a backup: %w", src, err)
+	files, err := salvageable(files, src, key)
+	if err != nil {
+		return nil, fmt.Errorf("salvage %s: %w", src, err)
 	}
 	id, err := engine.NewIdentity()
 	branch, branchErr := engine.NewBranch()
@@ -55,6 +63,18 @@ func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
 		return nil, fmt.Errorf("salvage %s: %w", src, err)
 	}
 	return salvageReport(r), nil
+}
+
+// salvageable returns the file system on which the database in src is not encrypted.
+func salvageable(files vfs.FS, src string, key []byte) (vfs.FS, error) {
+	if key == nil {
+		return files, cryptfs.WantPlain(files, src)
+	}
+	files, err := sealedWith("key", key, files)
+	if err == nil {
+		_, err = files.List(src)
+	}
+	return files, err
 }
 
 func verify(ctx context.Context, files vfs.FS, dir string) error {

@@ -60,3 +60,12 @@ func namedKey(name string, secret []byte) (*cryptfs.Key, error) {
 	}
 	return key, nil
 }
+
+// sealedWith returns a file system that encrypts with the key that a parameter has.
+func sealedWith(name string, secret []byte, files vfs.FS) (vfs.FS, error) {
+	key, err := namedKey(name, secret)
+	if err != nil {
+		return nil, err
+	}
+	return cryptfs.New(files, key), nil
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -127,9 +126,6 @@ func TestKey_noFileHasPlaintext(t *testing.T) {
 	ok(t, db.BackupLinked(t.Context(), linked))
 	fillSecret(t, db, 20_000, 10)
 	ok(t, db.Backup(t.Context(), copied)) // incremental
-	var stream bytes.Buffer
-	wantErr(t, db.BackupTo(t.Context(), &stream), errors.ErrUnsupported)
-	equal(t, stream.Len(), 0)
 	want := sum(t, db)
 	ok(t, db.Close())
 	look("closing", dir)
@@ -236,7 +232,6 @@ func TestKey_refusals(t *testing.T) {
 	}
 	db := openKeyed(t, dir, keyed(1))
 	fillSecret(t, db, 0, 10)
-	wantErr(t, db.BackupTo(t.Context(), io.Discard), errors.ErrUnsupported)
 	ok(t, db.Close())
 	to := filepath.Join(t.TempDir(), "salvaged")
 	_, err := stoat.Salvage(t.Context(), dir, to)

@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -52,15 +53,13 @@ const (
 
 // OpenMachine opens the state in dir, creating it if there is none. The options are those of its
 // database; nil stands for [stoat.SyncNever]. The directory belongs to the machine, which keeps
-// databases in numbered directories there. The bucket "raftstore" of the state is the machine's.
+// databases in numbered directories there. With a Key, so are snapshots: all servers of a cluster
+// need the same one. The bucket "raftstore" of the state is the machine's.
 func OpenMachine(dir string, opts *stoat.Options, apply Apply) (*Machine, error) {
 	m := &Machine{dir: dir, apply: apply, opts: stoat.Options{Sync: stoat.SyncNever}}
 	if opts != nil {
 		m.opts = *opts
-	}
-	if m.opts.Key != nil { // snapshots are streams
-		return nil, fmt.Errorf("open state machine %s: option Key is set, and snapshots cannot be "+
-			"encrypted yet: %w", dir, errors.ErrUnsupported)
+		m.opts.Key = bytes.Clone(opts.Key)
 	}
 	number, err := tidy(dir)
 	if err == nil {

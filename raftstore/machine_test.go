@@ -266,13 +266,28 @@ func TestMachine_holdsASnapshotOrNot(t *testing.T) {
 	}
 }
 
-func TestMachine_refusesAKey(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "machine")
-	_, err := raftstore.OpenMachine(dir, &stoat.Options{Key: make([]byte, 32)}, add)
-	if !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("error %v", err)
+// TestMachine_encryptsSnapshots wants snapshots to be unreadable without the key of the state.
+func TestMachine_encryptsSnapshots(t *testing.T) {
+	open := func(fill byte) *raftstore.Machine {
+		opts := &stoat.Options{Key: bytes.Repeat([]byte{fill}, 32), Sync: stoat.SyncNever}
+		m, err := raftstore.OpenMachine(t.TempDir(), opts, add)
+		ok(t, err)
+		t.Cleanup(func() { ok(t, m.Close()) })
+		return m
 	}
-	if _, err := os.Stat(dir); err == nil {
-		t.Error("a folder was made")
+	from, to, other := open(1), open(1), open(2)
+	from.Apply(&raft.Log{Index: 1, Type: raft.LogCommand, Data: []byte("least weasel")})
+	var stream sink
+	ok(t, taken(t, from).Persist(&stream))
+	whole := bytes.Clone(stream.Bytes())
+	if bytes.Contains(whole, []byte("weasel")) {
+		t.Error("one can read the snapshot")
+	}
+	ok(t, to.Restore(io.NopCloser(bytes.NewReader(whole))))
+	wantList(t, to, "least weasel")
+	for _, m := range []*raftstore.Machine{other, openMachine(t, t.TempDir())} {
+		if err := m.Restore(io.NopCloser(bytes.NewReader(whole))); !errors.Is(err, stoat.ErrKey) {
+			t.Errorf("without the key: %v", err)
+		}
 	}
 }

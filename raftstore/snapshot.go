@@ -15,7 +15,10 @@ import (
 // snapshot is a backup of a state as it was when the snapshot was taken, whose tables are links to
 // those of the state. It must not have later commands: a cluster that is made of a snapshot goes on
 // from the index that raft knows, and would take its next commands for some that the state has.
-type snapshot struct{ dir string }
+type snapshot struct {
+	dir string
+	key []byte // of the state; nil for none
+}
 
 // Snapshot implements [raft.FSM]. It waits until what is in memory is in tables, and then for
 // links, not for copies. The state is synced, since raft may remove the entries that a snapshot
@@ -28,7 +31,7 @@ func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	}
 	db := m.state.Load()
 	m.snapshots++
-	s := &snapshot{snapshotDir(m.dir, m.snapshots)}
+	s := &snapshot{snapshotDir(m.dir, m.snapshots), m.opts.Key}
 	err := db.Sync()
 	if err == nil {
 		err = db.BackupLinked(context.Background(), s.dir)
@@ -48,7 +51,7 @@ func (s *snapshot) Persist(sink raft.SnapshotSink) error {
 }
 
 func (s *snapshot) writeTo(w io.Writer) (err error) {
-	db, err := stoat.Open(s.dir, &stoat.Options{ReadOnly: true})
+	db, err := stoat.Open(s.dir, &stoat.Options{ReadOnly: true, Key: s.key})
 	if err != nil {
 		return err
 	}
@@ -84,7 +87,8 @@ func (m *Machine) receive(stream io.ReadCloser, number uint64) error {
 	if err := discard(m.dir); err != nil {
 		return err
 	}
-	err := stoat.RestoreFrom(context.Background(), stream, incoming(m.dir))
+	err := stoat.RestoreWithKey(context.Background(), stream, incoming(m.dir), m.opts.Key,
+		m.opts.Key)
 	if err = errors.Join(err, stream.Close()); err != nil {
 		return errors.Join(err, discard(m.dir))
 	}

@@ -20,6 +20,7 @@ const backupTries = 20
 func backupCommand() *command {
 	flags := cmdline.NewFlags()
 	link := flags.Bool("link", false, "give files a second name in DIR, where possible; no copies")
+	choice := newKeyChoice(flags, "backup")
 	return &command{
 		Name:      "backup",
 		Arguments: "DB DIR|-",
@@ -40,24 +41,29 @@ not against a failing disk, and the files are not read and verified.
 
 If DIR is -, the backup goes to standard output as one stream, for a file, a
 pipe or another machine; "stoat restore -" makes a database of it. If the
-command fails, what was written is not a backup, and restore says so.`,
+command fails, what was written is not a backup, and restore says so.
+
+The backup of an encrypted database is encrypted with the same key, unless
+-new-key-file or -plain says otherwise; both work for any database.`,
 		Min: 2, Max: 2,
 		Flags: flags,
 		Run: func(s *stdio, args []string) error {
+			key, chosen, err := choice.read()
+			if err != nil {
+				return err
+			}
+			if chosen && *link {
+				return cmdline.Usagef("-link keeps the key that the files have")
+			}
 			ctx, stop := interruptible()
 			defer stop()
+			c := &copying{s: s, label: "backup", to: args[1], link: *link, key: key, rekeyed: chosen}
 			if args[1] == "-" {
-				return backupStream(ctx, s, args[0], *link)
+				return backupStream(ctx, args[0], c)
 			}
-			return backup(ctx, s, args[0], args[1], *link)
+			return copyReadOnly(ctx, args[0], c, "backup of %s in %s")
 		},
 	}
-}
-
-// backup makes a backup of an existing database and prints what that did.
-func backup(ctx context.Context, s *stdio, dir, to string, link bool) error {
-	return copyReadOnly(ctx, dir, &copying{s: s, label: "backup", to: to, link: link},
-		"backup of %s in %s")
 }
 
 // copyReadOnly copies a database, which it opens for reading, and prints what that did.
@@ -87,6 +93,9 @@ type copying struct {
 	to    string
 	link  bool
 	did   stoat.Stats // afterwards
+
+	rekeyed bool   // the copy has another key than the database
+	key     []byte // which; nil for none
 }
 
 // run makes the copy.
@@ -94,9 +103,12 @@ func (c *copying) run(ctx context.Context, db *stoat.DB) error {
 	before := db.Stats()
 	done := make(chan error, 1)
 	go func() {
-		if c.link {
+		switch {
+		case c.link:
 			done <- db.BackupLinked(ctx, c.to)
-		} else {
+		case c.rekeyed:
+			done <- db.BackupWithKey(ctx, c.to, c.key)
+		default:
 			done <- db.Backup(ctx, c.to)
 		}
 	}()

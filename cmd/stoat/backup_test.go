@@ -129,7 +129,8 @@ func TestBackup_endsWhenInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := newStdio(nil, io.Discard, io.Discard)
-	if err := backup(ctx, s, db, dir, false); !errors.Is(err, errInterrupted) {
+	c := &copying{s: s, label: "backup", to: dir}
+	if err := copyReadOnly(ctx, db, c, "backup of %s in %s"); !errors.Is(err, errInterrupted) {
 		t.Errorf("backup returns %v when interrupted", err)
 	}
 	fails(t, execute(t, "", "dump", dir), exitError, "no database")

@@ -33,9 +33,10 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 }
 
 // backupStream writes a backup of an existing database to standard output.
-func backupStream(ctx context.Context, s *stdio, dir string, link bool) error {
+func backupStream(ctx context.Context, dir string, c *copying) error {
+	s := c.s
 	switch {
-	case link:
+	case c.link:
 		return cmdline.Usagef("-link needs a directory to back up to, but - is standard output")
 	case s.outTerminal:
 		return cmdline.Usagef("a backup is not text for a terminal: redirect it, like " +
@@ -46,7 +47,7 @@ func backupStream(ctx context.Context, s *stdio, dir string, link bool) error {
 		if err != nil {
 			return err
 		}
-		began, err := sendBackup(ctx, s, db)
+		began, err := c.send(ctx, db)
 		err = errors.Join(err, db.Close())
 		switch {
 		case err == nil:
@@ -63,28 +64,35 @@ func backupStream(ctx context.Context, s *stdio, dir string, link bool) error {
 	}
 }
 
-// sendBackup writes a backup to standard output; began reports whether any of it got there.
-func sendBackup(ctx context.Context, s *stdio, db *stoat.DB) (began bool, err error) {
+// send writes a backup to standard output; began reports whether any of it got there.
+func (c *copying) send(ctx context.Context, db *stoat.DB) (began bool, err error) {
+	s := c.s
 	st := db.Stats()
 	line := newProgress(s, "backup", int64(st.TableBytes+st.ValueFileBytes))
 	defer line.Finish()
 	to := &streamWriter{w: s.unbuffered, line: line}
 	buffered := bufio.NewWriterSize(to, 1<<20)
-	if err = db.BackupTo(ctx, buffered); err == nil {
+	if c.rekeyed {
+		err = db.BackupToWithKey(ctx, buffered, c.key)
+	} else {
+		err = db.BackupTo(ctx, buffered)
+	}
+	if err == nil {
 		err = buffered.Flush()
 	}
 	return to.written > 0, err
 }
 
-// restoreStream makes a new database of a stream, in a file or on standard input.
-func restoreStream(ctx context.Context, s *stdio, name, to string) error {
+// restoreStream makes a new database, with a key or none, of a stream, in a file or on standard
+// input.
+func restoreStream(ctx context.Context, s *stdio, name, to string, key []byte) error {
 	in, err := openInput(ctx, s, name)
 	if err != nil {
 		return err
 	}
 	defer in.close()
 	line := newProgress(s, "restore", in.size())
-	err = stoat.RestoreFrom(ctx, &watchedInput{in, line}, to)
+	err = stoat.RestoreWithKey(ctx, &watchedInput{in, line}, to, s.key, key)
 	if err == nil {
 		// After the end of the backup there is padding, which must be drained for its writer to
 		// end.
@@ -96,6 +104,9 @@ func restoreStream(ctx context.Context, s *stdio, name, to string) error {
 		return fmt.Errorf("%w; nothing was restored", errInterrupted)
 	case errors.Is(err, stoat.ErrCorrupt):
 		return fmt.Errorf("%s: %v: %w", in.name, err, errNoBackup)
+	case errors.Is(err, stoat.ErrKey):
+		return fmt.Errorf("%s: %w: give the key of the backup by -%s, or none if it is not encrypted",
+			in.name, err, keyFileFlag)
 	case err != nil:
 		return fmt.Errorf("%s: %w", in.name, err)
 	}

@@ -67,7 +67,7 @@ func TestBackupStream_isNotForATerminal(t *testing.T) {
 	s := newStdio(nil, &out, io.Discard)
 	s.outTerminal = true
 	var usage cmdline.UsageError
-	if err := backupStream(t.Context(), s, db, false); !errors.As(err, &usage) || out.Len() > 0 {
+	if err := backupStream(t.Context(), db, &copying{s: s}); !errors.As(err, &usage) || out.Len() > 0 {
 		t.Errorf("it writes %d bytes to a terminal and returns %v", out.Len(), err)
 	}
 	fails(t, execute(t, "", "backup", "-link", db, "-"), exitUsage, "-link needs a directory")
@@ -91,7 +91,7 @@ func TestBackupStream_saysThatWhatWasWrittenIsNoBackup(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := newStdio(nil, io.Discard, io.Discard)
-	if err := backupStream(ctx, s, db, false); !errors.Is(err, errInterrupted) {
+	if err := backupStream(ctx, db, &copying{s: s}); !errors.Is(err, errInterrupted) {
 		t.Errorf("interrupted it returns %v", err)
 	}
 	none := filepath.Join(t.TempDir(), "none.db")
@@ -112,7 +112,7 @@ func TestRestoreStream_endsWhenInterrupted(t *testing.T) {
 		cancel()
 	}()
 	dir := filepath.Join(t.TempDir(), "new.db")
-	err := restoreStream(ctx, newStdio(from, io.Discard, io.Discard), "-", dir)
+	err := restoreStream(ctx, newStdio(from, io.Discard, io.Discard), "-", dir, nil)
 	if !errors.Is(err, errInterrupted) || err.Error() != "interrupted; nothing was restored" {
 		t.Errorf("it returns %v", err)
 	}

@@ -1,19 +1,16 @@
 package main
 
 import (
-	"bytes"
-	"encoding/hex"
+	"flag"
 	"fmt"
 	"os"
 
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/keyfile"
 )
 
 // keyFileFlag is the flag of all commands that can open encrypted databases.
 const keyFileFlag = "key-file"
-
-// keyBytes is the size of a key.
-const keyBytes = 32
 
 // keyed lets commands open databases that are encrypted.
 func keyed(commands ...*command) []*command {
@@ -22,6 +19,35 @@ func keyed(commands ...*command) []*command {
 			"`FILE` has the key of the database, in hex or binary")
 	}
 	return commands
+}
+
+// newKeyFileFlag is the flag of commands that encrypt with another key than the database has.
+const newKeyFileFlag = "new-key-file"
+
+// keyChoice is the flags that choose a key for what a command makes.
+type keyChoice struct {
+	file  *string
+	plain *bool
+}
+
+// newKeyChoice adds the flags for what is made.
+func newKeyChoice(flags *flag.FlagSet, what string) keyChoice {
+	return keyChoice{
+		flags.String(newKeyFileFlag, "", "encrypt the "+what+" with the key in `FILE`"),
+		flags.Bool("plain", false, "do not encrypt the "+what),
+	}
+}
+
+// read returns the key that was chosen, nil for none; chosen is false if there was no choice.
+func (c keyChoice) read() (key []byte, chosen bool, err error) {
+	switch {
+	case *c.plain && *c.file != "":
+		return nil, false, cmdline.Usagef("-plain and -%s exclude each other", newKeyFileFlag)
+	case *c.file == "":
+		return nil, *c.plain, nil
+	}
+	key, err = readKeyFile(*c.file)
+	return key, true, err
 }
 
 // readKey takes the key for the command from the file that its flag names, if it has one.
@@ -34,20 +60,11 @@ func (s *stdio) readKey(c *command) (err error) {
 	return err
 }
 
-// readKeyFile reads a key. Errors do not quote any of it.
+// readKeyFile reads a key.
 func readKeyFile(name string) ([]byte, error) {
 	content, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the key: %w", err)
 	}
-	if len(content) == keyBytes {
-		return content, nil
-	}
-	digits := bytes.TrimSpace(content)
-	key := make([]byte, hex.DecodedLen(len(digits)))
-	if _, err := hex.Decode(key, digits); err != nil || len(key) != keyBytes {
-		return nil, cmdline.Usagef("the file %s is no key: it has %d bytes, and must have %d, or %d "+
-			"hexadecimal digits", name, len(content), keyBytes, 2*keyBytes)
-	}
-	return key, nil
+	return keyfile.Parse(name, content)
 }

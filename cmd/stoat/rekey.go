@@ -9,9 +9,6 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
-// newKeyFileFlag is the flag of commands that encrypt with another key than the database has.
-const newKeyFileFlag = "new-key-file"
-
 func rekeyCommand() *command {
 	flags := cmdline.NewFlags()
 	newKeyFile := flags.String(newKeyFileFlag, "", "`FILE` has the new key")

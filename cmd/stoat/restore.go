@@ -12,6 +12,8 @@ import (
 )
 
 func restoreCommand() *command {
+	flags := cmdline.NewFlags()
+	choice := newKeyChoice(flags, "new database")
 	return &command{
 		Name:      "restore",
 		Arguments: "DIR|FILE|- NEWDB",
@@ -26,19 +28,29 @@ directory than DIR.
 
 FILE is the output of "stoat backup DB -", and - reads that from standard input.
 It may be compressed with gzip or zstd. If it is cut short or damaged, the exit
-code is 4, and there is no database at NEWDB.`,
+code is 4, and there is no database at NEWDB.
+
+A database made of an encrypted backup has its key, unless -new-key-file or
+-plain says otherwise.`,
 		Min: 2, Max: 2,
-		Flags: cmdline.NewFlags(),
+		Flags: flags,
 		Run: func(s *stdio, args []string) error {
 			if err := wantEmpty(args[1]); err != nil {
 				return err
 			}
+			key, chosen, err := choice.read()
+			if err != nil {
+				return err
+			}
+			if !chosen {
+				key = s.key
+			}
 			ctx, stop := interruptible()
 			defer stop()
 			if info, err := os.Stat(args[0]); args[0] == "-" || err == nil && !info.IsDir() {
-				return restoreStream(ctx, s, args[0], args[1])
+				return restoreStream(ctx, s, args[0], args[1], key)
 			}
-			c := &copying{s: s, label: "restore", to: args[1]}
+			c := &copying{s: s, label: "restore", to: args[1], key: key, rekeyed: chosen}
 			return copyReadOnly(ctx, args[0], c, "restored %s to %s")
 		},
 	}

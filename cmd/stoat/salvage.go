@@ -33,7 +33,8 @@ keys, and ranges of keys in which keys may be missing, older than their last
 value, or back although they were deleted. Keep SRC until you have read it. An
 interrupt stops the command and removes DST. Collections of package record and
 feeds of package feed that have lost something say so when they are opened:
-"stoat record reindex" makes them usable.
+"stoat record reindex" makes them usable. An encrypted database needs its key,
+which DST gets, too.
 
 Exit codes: 0 if nothing is lost, 4 if something is lost, which the report
 lists; any other as in "stoat help", and then there is nothing at DST.`,
@@ -83,7 +84,7 @@ func salvageWatched(
 ) (report *stoat.SalvageReport, err error) {
 	done := make(chan struct{})
 	go func() {
-		report, err = stoat.Salvage(ctx, src, dst)
+		report, err = stoat.SalvageWithKey(ctx, src, dst, s.key)
 		close(done)
 	}()
 	line := newProgress(s, "salvage", 0)

@@ -21,10 +21,12 @@ import (
 //
 // A read-only engine, or one that cannot flush, writes what it has in memory to tables in scratch,
 // an empty file system. If a writer has replaced a file of a read-only engine, the error matches
-// fs.ErrNotExist.
-func (e *Engine) BackupTo(ctx context.Context, w io.Writer, scratch vfs.FS) error {
+// fs.ErrNotExist. The stream is encrypted by seal, unless that is nil.
+func (e *Engine) BackupTo(
+	ctx context.Context, w io.Writer, scratch vfs.FS, seal backup.Sealing,
+) error {
 	return e.withFrozen(ctx, false, func(ctx context.Context, p frozen) error {
-		err := e.streamTo(ctx, p, w, scratch)
+		err := e.streamTo(ctx, p, w, scratch, seal)
 		switch {
 		case err == nil:
 			return nil
@@ -36,7 +38,9 @@ func (e *Engine) BackupTo(ctx context.Context, w io.Writer, scratch vfs.FS) erro
 }
 
 // streamTo writes what is frozen to w.
-func (e *Engine) streamTo(ctx context.Context, p frozen, w io.Writer, scratch vfs.FS) (err error) {
+func (e *Engine) streamTo(
+	ctx context.Context, p frozen, w io.Writer, scratch vfs.FS, seal backup.Sealing,
+) (err error) {
 	if err := scratch.MkdirAll(e.dir); err != nil {
 		return err
 	}
@@ -59,7 +63,7 @@ func (e *Engine) streamTo(ctx context.Context, p frozen, w io.Writer, scratch vf
 	snapshot := copied.state.Load()
 	s, err := backup.NewStream(w, backup.Source{
 		Folder: files, Dir: e.dir, Database: e.database, Version: snapshot.Levels.Version,
-		LastCommit: p.lastCommit, MayVanish: e.options.ReadOnly,
+		LastCommit: p.lastCommit, MayVanish: e.options.ReadOnly, Seal: seal,
 	}, &e.backups)
 	if err != nil {
 		return err
@@ -113,14 +117,17 @@ func (l layered) Remove(name string) error { return l.scratch.Remove(name) }
 func (l layered) SyncDir(dir string) error { return l.scratch.SyncDir(dir) }
 
 // Restore makes dir, a folder that is missing or empty, a database from what BackupTo wrote. All of
-// it is read and verified first; after an error the folder has nothing that opens.
-func Restore(ctx context.Context, r io.Reader, target vfs.FS, dir string) (err error) {
+// it is read and verified first; after an error the folder has nothing that opens. Opening decrypts
+// the stream; nil if it is not encrypted.
+func Restore(
+	ctx context.Context, r io.Reader, target vfs.FS, dir string, opening backup.Opening,
+) (err error) {
 	folder, err := backup.BeginEmpty(target, dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
-	state, err := folder.Receive(ctx, r)
+	state, err := folder.Receive(ctx, r, opening)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ const policy = `
 	internal/commands/jsontext:     std
 	internal/commands/columns:      std
 	internal/commands/cmdline:      internal/commands/progress
+	internal/commands/keyfile:      internal/commands/cmdline
 
 	internal/corrupt:      std
 	internal/checksum:     golang.org/x/sys
@@ -129,7 +130,7 @@ const policy = `
 	cmd/stoat:             ., record, feed, internal/folder, internal/tools/inspect,
 	                       internal/commands/progress, internal/commands/bucketpath,
 	                       internal/commands/intake, internal/commands/jsontext,
-	                       internal/commands/cmdline,
+	                       internal/commands/cmdline, internal/commands/keyfile,
 	                       github.com/klauspost/compress
 
 	internal/testing/tuned:        ., internal/vfs, internal/engine, internal/hook,

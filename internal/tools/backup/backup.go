@@ -47,6 +47,7 @@ type Source struct {
 	Version    *manifest.Version // the files, which nobody changes
 	LastCommit uint64            // the newest commit that will be in the backup
 	MayVanish  bool              // files may be removed during the backup
+	Seal       Sealing           // encrypts a stream; nil if it is not encrypted
 }
 
 // Meter counts the work of backups in progress. Safe for concurrent use.

@@ -29,7 +29,7 @@ func TestReceive_makesABackup(t *testing.T) {
 		target := memfs.New()
 		f, err := BeginEmpty(target, "backup")
 		ok(t, err)
-		state, err := f.Receive(t.Context(), bytes.NewReader(streamOf(t, s)))
+		state, err := f.Receive(t.Context(), bytes.NewReader(streamOf(t, s)), nil)
 		ok(t, err)
 		ok(t, f.Commit(state.Version))
 		ok(t, f.Tidy())
@@ -55,7 +55,7 @@ func FuzzReceive(f *testing.F) {
 		target := memfs.New()
 		folder, err := BeginEmpty(target, "backup")
 		ok(t, err)
-		state, err := folder.Receive(t.Context(), bytes.NewReader(stream))
+		state, err := folder.Receive(t.Context(), bytes.NewReader(stream), nil)
 		if err == nil {
 			ok(t, folder.Commit(state.Version))
 			ok(t, folder.Tidy())

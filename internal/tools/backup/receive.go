@@ -34,13 +34,18 @@ func BeginEmpty(target vfs.FS, dir string) (*Folder, error) {
 // Receive writes the files of a stream into the folder, durable except for their names, and returns
 // the state in the manifest. The caller must verify the files' contents and commit the version. The
 // error matches corrupt.Err if the stream is cut off or damaged, and corrupt.ErrFormat if it is not
-// a Stoat backup.
-func (f *Folder) Receive(ctx context.Context, r io.Reader) (*manifest.State, error) {
+// a Stoat backup. Opening decrypts an encrypted stream, and is nil for any other; the error matches
+// corrupt.ErrKey if it should have been otherwise.
+func (f *Folder) Receive(
+	ctx context.Context, r io.Reader, opening Opening,
+) (*manifest.State, error) {
 	f.begun = true
 	if err := f.markUnfinished(); err != nil {
 		return nil, err
 	}
-	in := &receiver{folder: f, ctx: ctx, from: input{r: r}, sizes: make(map[string]int64)}
+	in := &receiver{
+		folder: f, ctx: ctx, from: input{r: r}, sizes: make(map[string]int64), opening: opening,
+	}
 	in.tar = tar.NewReader(&in.from)
 	state, err := in.run()
 	if err != nil {
@@ -75,7 +80,10 @@ type receiver struct {
 	from   input
 	tar    *tar.Reader
 	sums   []byte           // a line for each file
-	sizes  map[string]int64 // of the files
+	sizes  map[string]int64 // of the files' content
+
+	opening Opening // decrypts the files; nil if they are not encrypted
+	sealed  bool    // it has the key
 }
 
 func (in *receiver) run() (*manifest.State, error) {
@@ -90,7 +98,12 @@ func (in *receiver) run() (*manifest.State, error) {
 		if h.Name == sumsName {
 			break
 		}
-		if err := in.file(h); err != nil {
+		if _, isKey := folder.ParseKey(h.Name); isKey && len(in.sizes) == 0 {
+			err = in.unwrap(h.Name)
+		} else {
+			err = in.file(h)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +139,7 @@ func (in *receiver) title() error {
 	case err != nil:
 		return in.failure(err)
 	}
-	text, err := in.read(maxTitleBytes)
+	text, err := in.read(in.tar, maxTitleBytes)
 	if err != nil {
 		return err
 	}
@@ -144,9 +157,9 @@ func (in *receiver) title() error {
 	return nil
 }
 
-// read returns the whole of the current file, which has at most limit bytes.
-func (in *receiver) read(limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(in.tar, limit+1))
+// read returns all of r, which reads the current file, and has at most limit bytes.
+func (in *receiver) read(r io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	switch {
 	case err != nil:
 		return nil, in.failure(err)
@@ -164,44 +177,48 @@ func (in *receiver) file(h *tar.Header) error {
 	if _, twice := in.sizes[h.Name]; twice {
 		return in.damage("%q comes twice", h.Name)
 	}
-	in.sizes[h.Name] = h.Size
 	if err := in.folder.discard(kind, number); err != nil {
 		return err
 	}
+	stored := &summed{r: in.tar}
+	from, size, err := in.content(h.Name, stored, h.Size)
+	if err != nil {
+		return err
+	}
+	in.sizes[h.Name] = size
 	return in.folder.create(h.Name, func(file vfs.File) error {
-		sum, err := in.copyTo(file)
-		in.sums = appendSum(in.sums, h.Name, sum)
+		err := in.copyTo(file, from)
+		in.sums = appendSum(in.sums, h.Name, stored.sum)
 		return err
 	})
 }
 
-// copyTo copies the current file and returns its checksum.
-func (in *receiver) copyTo(file vfs.File) (sum uint32, err error) {
+// copyTo copies the current file, which from reads.
+func (in *receiver) copyTo(file vfs.File, from io.Reader) error {
 	p := in.folder.buffer(0)
 	for at := int64(0); ; {
 		if in.ctx.Err() != nil {
-			return 0, context.Cause(in.ctx)
+			return context.Cause(in.ctx)
 		}
-		n, err := in.tar.Read(p)
+		n, err := from.Read(p)
 		if n > 0 {
-			sum = checksum.Extend(sum, p[:n])
 			if _, err := file.WriteAt(p[:n], at); err != nil {
-				return 0, err
+				return err
 			}
 			at += int64(n)
 		}
 		if errors.Is(err, io.EOF) {
-			return sum, nil
+			return nil
 		}
 		if err != nil {
-			return 0, in.failure(err)
+			return in.failure(err)
 		}
 	}
 }
 
 // checkSums compares the files with the checksums, which are the current file.
 func (in *receiver) checkSums() error {
-	says, err := in.read(maxMetaBytes)
+	says, err := in.read(in.tar, maxMetaBytes)
 	if err != nil || bytes.Equal(says, in.sums) {
 		return err
 	}
@@ -224,7 +241,11 @@ func (in *receiver) manifest() (*manifest.State, error) {
 	if kind != folder.Manifest {
 		return nil, in.damage("%q is in the place of the manifest", h.Name)
 	}
-	data, err := in.read(maxMetaBytes)
+	from, _, err := in.content(h.Name, in.tar, h.Size)
+	if err != nil {
+		return nil, err
+	}
+	data, err := in.read(from, maxMetaBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -255,6 +276,9 @@ func (in *receiver) damage(format string, args ...any) error {
 // failure returns the error that an error of the archive stands for.
 func (in *receiver) failure(err error) error {
 	switch {
+	case errors.Is(err, corrupt.Err), errors.Is(err, corrupt.ErrKey),
+		errors.Is(err, corrupt.ErrFormat):
+		return err
 	case in.from.err != nil:
 		return fmt.Errorf("read the %s at offset %d: %w", streamName, in.from.at, in.from.err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

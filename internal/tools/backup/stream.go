@@ -47,6 +47,9 @@ func NewStream(w io.Writer, source Source, meter *Meter) (*Stream, error) {
 		return nil, errors.Join(err, s.release())
 	}
 	s.sums = appendSum(nil, titleName, checksum.Of(text))
+	if err := s.wrappings(); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
 	return s, nil
 }
 
@@ -77,7 +80,14 @@ func (s *Stream) Commit(ctx context.Context, number uint64) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := s.write(folder.Manifest.Name(number), image); err != nil {
+	to, _, err := s.member(folder.Manifest.Name(number), int64(len(image)))
+	if err == nil {
+		_, err = to.Write(image)
+	}
+	if err == nil {
+		err = to.Close()
+	}
+	if err != nil {
 		return err
 	}
 	return s.tar.Close()
@@ -88,25 +98,28 @@ func (s *Stream) Close() error { return s.release() }
 
 func (s *Stream) send(ctx context.Context, i item) error {
 	return s.withOriginal(i.name(), func(file vfs.File) error {
-		if err := s.start(i.name(), i.size); err != nil {
+		to, out, err := s.member(i.name(), i.size)
+		if err != nil {
 			return err
 		}
-		sum := uint32(0)
-		err := s.chunks(ctx, file, i.name(), i.size, func(p []byte, _ int64) error {
-			sum = checksum.Extend(sum, p)
+		err = s.chunks(ctx, file, i.name(), i.size, func(p []byte, _ int64) error {
 			s.meter.Bytes.Add(uint64(len(p)))
-			_, err := s.tar.Write(p)
+			_, err := to.Write(p)
 			return err
 		})
+		if err == nil {
+			err = to.Close()
+		}
 		if err != nil {
 			return err
 		}
 		s.meter.Files.Add(1)
-		s.sums = appendSum(s.sums, i.name(), sum)
+		s.sums = appendSum(s.sums, i.name(), out.sum)
 		return nil
 	})
 }
 
+// write writes a file that is never encrypted.
 func (s *Stream) write(name string, data []byte) error {
 	if err := s.start(name, int64(len(data))); err != nil {
 		return err

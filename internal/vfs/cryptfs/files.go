@@ -99,9 +99,6 @@ func (f files) open(inner vfs.File, name string, l layout) (vfs.File, error) {
 		}
 		return &blank{sealed{inner, name}}, nil
 	}
-	if h.layout != l {
-		return nil, corrupt.New(name, 0, "the encrypted file is of another kind")
-	}
 	data, err := f.keys(filepath.Dir(name)).require()
 	if err != nil {
 		return nil, err
@@ -110,7 +107,7 @@ func (f files) open(inner vfs.File, name string, l layout) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l == paged {
+	if h.layout == paged { // whatever the name: streams have all files as pages
 		return newPageReader(inner, name, keys)
 	}
 	r := newChunkReader(inner, name, keys)

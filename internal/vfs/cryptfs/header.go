@@ -10,7 +10,6 @@ import (
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/fileheader"
-	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // magic is what each encrypted file starts with.
@@ -46,7 +45,7 @@ type header struct {
 
 // readHeader reads the header of a file. If a crash or a full disk kept all of the file but a part
 // of the header from the disk, its raw is nil.
-func readHeader(file vfs.File, name string) (h header, err error) {
+func readHeader(file io.ReaderAt, name string) (h header, err error) {
 	p := make([]byte, headerBytes)
 	n, err := file.ReadAt(p, 0)
 	if n < len(p) && !errors.Is(err, io.EOF) {
@@ -92,7 +91,7 @@ func foreign(name string, p []byte) error {
 
 // wantZeros returns an error if a file has other bytes than zeros from an offset on: no content is
 // written unless the header is, and none beyond the first sector before the header is durable.
-func wantZeros(file vfs.File, name string, from int64) error {
+func wantZeros(file io.ReaderAt, name string, from int64) error {
 	buffer := make([]byte, blockBytes)
 	for at := from; ; at += int64(len(buffer)) {
 		n, err := file.ReadAt(buffer, at)

@@ -45,6 +45,13 @@ func newPageReader(inner vfs.File, name string, keys fileKeys) (*pageReader, err
 	if err != nil {
 		return nil, err
 	}
+	return newStoredReader(inner, name, keys, stored)
+}
+
+// newStoredReader returns the reader of a file with so many bytes.
+func newStoredReader(
+	inner vfs.File, name string, keys fileKeys, stored int64,
+) (*pageReader, error) {
 	full, rest := stored/pageBytes, stored%pageBytes
 	size := full*pageData - headerBytes
 	if rest > 0 {

@@ -50,7 +50,7 @@ func changeBucket(s *shell, args []string) (int, error) {
 	if err != nil {
 		return exitUsage, fmt.Errorf("cd %s: %w", target, err)
 	}
-	err = view(s.db, func(tx *stoat.Tx) error {
+	err = s.view(func(tx *stoat.Tx) error {
 		_, err := find(tx, path)
 		return err
 	})

@@ -55,7 +55,7 @@ func (s *shell) completeArgument(c *completion, of *command, args []string, last
 	}
 	switch {
 	case of.Name == "cd", flag == "bucket":
-		return view(s.db, func(tx *stoat.Tx) error { return s.completePath(c, tx, of, last) })
+		return s.view(func(tx *stoat.Tx) error { return s.completePath(c, tx, of, last) })
 	case flag == "" && strings.HasPrefix(last, "-"):
 		for _, f := range of.Flags {
 			c.names = append(c.names, "-"+f.Name)
@@ -65,7 +65,7 @@ func (s *shell) completeArgument(c *completion, of *command, args []string, last
 	case flag == "prefix", flag == "start", flag == "end",
 		flag == "" && strings.Contains(of.Arguments, "KEY"):
 		inHex := slices.Contains(args, "-hex") || slices.Contains(args, "--hex")
-		return view(s.db, func(tx *stoat.Tx) error { return s.completeKey(c, tx, args, last, inHex) })
+		return s.view(func(tx *stoat.Tx) error { return s.completeKey(c, tx, args, last, inHex) })
 	}
 	return nil
 }

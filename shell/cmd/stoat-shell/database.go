@@ -3,14 +3,26 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"os"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/keyfile"
 )
 
 // view runs fn with a snapshot of the database, without taking its lock. A missing database is
 // empty: a command of the shell may create it.
-func view(dir string, fn func(tx *stoat.Tx) error) error {
-	db, err := stoat.Open(dir, &stoat.Options{ReadOnly: true})
+func (s *shell) view(fn func(tx *stoat.Tx) error) error {
+	opts := &stoat.Options{ReadOnly: true}
+	if s.keyFile != "" {
+		content, err := os.ReadFile(s.keyFile)
+		if err == nil {
+			opts.Key, err = keyfile.Parse(s.keyFile, content)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	db, err := stoat.Open(s.db, opts)
 	if errors.Is(err, fs.ErrNotExist) {
 		db, err = stoat.OpenMemory(nil)
 	}

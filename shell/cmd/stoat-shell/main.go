@@ -47,6 +47,7 @@ type options struct {
 	flags   *flag.FlagSet
 	program string // that runs the commands
 	history string // the file of earlier lines; may be empty
+	keyFile string // the file of the database's key; may be empty
 	db      string
 }
 
@@ -57,6 +58,7 @@ func parse(args []string) (*options, error) {
 	o.flags.StringVar(&o.program, "stoat", "stoat", "the `PROGRAM` that runs the commands")
 	o.flags.StringVar(&o.history, "history", defaultHistory(),
 		"keep earlier lines in `FILE`; empty to keep none")
+	o.flags.StringVar(&o.keyFile, "key-file", "", "`FILE` has the key of the database")
 	if err := o.flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -96,7 +98,7 @@ func run(args []string, stdin, stdout, stderr *os.File) int {
 		return exitError
 	}
 	s := &shell{
-		db: o.db, catalog: catalog, out: stdout, err: stderr,
+		db: o.db, keyFile: o.keyFile, catalog: catalog, out: stdout, err: stderr,
 		execute: (&program{o.program, stdin, stdout, stderr}).run,
 	}
 	if !term.IsTerminal(int(stdin.Fd())) || !term.IsTerminal(int(stdout.Fd())) {

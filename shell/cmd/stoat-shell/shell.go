@@ -15,6 +15,7 @@ import (
 // shell runs lines. It is not safe for concurrent use.
 type shell struct {
 	db      string
+	keyFile string   // with the key of the database; may be empty
 	bucket  []string // path of the current bucket; empty for the root bucket
 	catalog catalog
 	out     io.Writer
@@ -102,11 +103,14 @@ func (s *shell) do(line string) (code int, end bool) {
 }
 
 // arguments returns the arguments of the program for a command of the shell. It adds the database,
-// and the current bucket if the command takes a bucket and none is given.
+// its key, and the current bucket if the command takes a bucket and none is given.
 func (s *shell) arguments(c *command, args []string) []string {
 	all := []string{c.Name}
 	if len(s.bucket) > 0 && c.has("bucket") && !slices.ContainsFunc(args, isBucketFlag) {
 		all = append(all, "-bucket="+bucketpath.Format(s.bucket))
+	}
+	if s.keyFile != "" && c.has("key-file") {
+		all = append(all, "-key-file="+s.keyFile)
 	}
 	if c.onDatabase() {
 		// Flags may follow it, so a name that starts with a dash must not look like one.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -165,5 +166,37 @@ func TestProgram_refusesAWordWithAZeroByte(t *testing.T) {
 	code, err := (&program{name: "none"}).run([]string{"get", "a\x00"})
 	if code != exitUsage || !errors.Is(err, errZeroByte) {
 		t.Errorf("exit code %d, %v", code, err)
+	}
+}
+
+// TestShell_passesTheKeyOn opens an encrypted database, itself and by the program.
+func TestShell_passesTheKeyOn(t *testing.T) {
+	dir := t.TempDir()
+	key := bytes.Repeat([]byte{1}, 32)
+	db, err := stoat.Open(filepath.Join(dir, "db"), &stoat.Options{Key: key})
+	ok(t, err)
+	ok(t, db.Update(func(tx *stoat.Tx) error {
+		_, err := tx.CreateBucket([]byte("animals"))
+		return err
+	}))
+	ok(t, db.Close())
+	file := filepath.Join(dir, "key")
+	ok(t, os.WriteFile(file, key, 0o600))
+	s, r, said := newShell(t)
+	s.db, s.keyFile = filepath.Join(dir, "db"), file
+	s.catalog[0].Flags = append(s.catalog[0].Flags, commandFlag{Name: "key-file"})
+	if code, _ := s.do("cd animals"); code != exitOK {
+		t.Errorf("cd returns %d: %s", code, said)
+	}
+	if code, _ := s.do("get ant"); code != exitOK {
+		t.Errorf("get returns %d: %s", code, said)
+	}
+	want := []string{"get", "-bucket=animals", "-key-file=" + file, s.db, "ant"}
+	if len(r.calls) != 1 || !slices.Equal(r.calls[0], want) {
+		t.Errorf("the program ran with %q, want %q", r.calls, want)
+	}
+	s.keyFile, s.bucket = "", nil
+	if code, _ := s.do("cd animals"); code == exitOK {
+		t.Error("cd works without the key")
 	}
 }

@@ -1,0 +1,28 @@
+// Package keyfile reads what is in the files with keys of encrypted databases, for commands. It is
+// safe for concurrent use.
+package keyfile
+
+import (
+	"bytes"
+	"encoding/hex"
+
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
+)
+
+// Bytes is the size of a key.
+const Bytes = 32
+
+// Parse returns the key that the file with a name holds: its bytes, or its hexadecimal digits.
+// Errors do not quote any of it.
+func Parse(name string, content []byte) ([]byte, error) {
+	if len(content) == Bytes {
+		return content, nil
+	}
+	digits := bytes.TrimSpace(content)
+	key := make([]byte, hex.DecodedLen(len(digits)))
+	if _, err := hex.Decode(key, digits); err != nil || len(key) != Bytes {
+		return nil, cmdline.Usagef("the file %s is no key: it has %d bytes, and must have %d, or %d "+
+			"hexadecimal digits", name, len(content), Bytes, 2*Bytes)
+	}
+	return key, nil
+}
