@@ -10,9 +10,9 @@ const (
 	// scan goes on, so that short scans read little in vain, and long ones keep a disk busy.
 	leastAsked = 128 << 10
 	mostAsked  = 512 << 10
-	// farLead is how far a scan of a distant file asks ahead, in farParts requests. At first it is
-	// farGrowth times what the scan has passed.
-	farLead   = 6 << 20
+	// farLead is how far a scan of a distant file asks ahead, at most, in farParts requests. At first
+	// it is farGrowth times what the scan has passed.
+	farLead   = 12 << 20
 	farParts  = 3
 	farGrowth = 4
 	// keysAround is how many bytes of key parts are read from disk with one that is needed. A page
@@ -54,7 +54,7 @@ func (c *Cursor) prefetchFar(b, step, last int) {
 	if !c.moved || (c.asked-b)*step < 0 {
 		c.moved, c.began, c.asked = true, b, b-step
 	}
-	lead := min(max(farGrowth*r.between(c.began, b), mostAsked), farLead)
+	lead := min(max(farGrowth*r.between(c.began, b), mostAsked), farLead, uint64(r.far.Lead()))
 	part := max(lead/farParts, mostAsked/2)
 	for (last-c.asked)*step > 0 {
 		ahead := uint64(0)

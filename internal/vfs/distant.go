@@ -8,4 +8,7 @@ type Distant interface {
 	Expect(from, to int64)
 	// WillNeed says that all of the bytes [from, to) are about to be read.
 	WillNeed(from, to int64)
+	// Lead returns how many bytes may be needed soon at a time: of more, some may be gone before they
+	// are read.
+	Lead() int64
 }

@@ -108,6 +108,9 @@ func Open(c Config) (*Cache, error) {
 	return cache, nil
 }
 
+// Limit returns how many bytes the cache takes, at most.
+func (c *Cache) Limit() int64 { return c.config.Limit }
+
 // takeLock takes the lock of a folder, and creates its file if it is missing.
 func takeLock(files vfs.Folder, dir string) (vfs.Lock, error) {
 	lock, err := folder.Lock(files, dir)

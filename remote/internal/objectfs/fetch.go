@@ -104,13 +104,14 @@ func (f *Folder) fetchAhead(file *file, s span, why purpose) {
 	}
 	f.flights.mu.Lock()
 	defer f.flights.mu.Unlock()
-	if f.flights.ended || f.flights.ahead >= aheadMost {
-		return
-	}
 	for _, x := range f.flights.all {
 		if x.id == file.id && x.span.contains(s) {
+			x.why = min(x.why, why) // reads of it wait now
 			return
 		}
+	}
+	if f.flights.ended || f.flights.ahead >= aheadMost {
+		return
 	}
 	x := f.addLocked(file, s, why)
 	f.flights.ahead++

@@ -17,6 +17,9 @@ const (
 	// fetched as a whole by the first of them. A larger part is fetched besides, up to partBytes.
 	wholeBytes = 256 << 10
 	partBytes  = 4 << 20
+	// leadShare of the cache, as a divisor, is how much may be fetched ahead of a scan: there may be
+	// several, and gets.
+	leadShare = 8
 	// aheadBytes is the most that is fetched by one request that nobody waits for yet.
 	aheadBytes = 4 << 20
 )
@@ -86,6 +89,9 @@ func (f *file) WillNeed(from, to int64) {
 		from = end
 	}
 }
+
+// Lead implements [vfs.Distant].
+func (f *file) Lead() int64 { return f.in.cache.Limit() / leadShare }
 
 // Size implements [vfs.File].
 func (f *file) Size() (int64, error) { return f.size, nil }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
@@ -164,6 +165,54 @@ func TestFile_smallReadsFetchWhatIsAroundThem(t *testing.T) {
 	read(1<<20, 1<<20+200_000, 0)
 	read(1000, 20_000, 1)
 	read(1000, 20_000, 0)
+}
+
+// late is a store where requests of so many bytes wait until open is closed.
+type late struct {
+	objstore.Store
+	n    int64
+	open chan struct{}
+}
+
+func (l late) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if n == l.n {
+		<-l.open
+	}
+	return l.Store.Get(ctx, name, off, n)
+}
+
+// A large part that is fetched beside a small read of it serves a scan that comes then.
+func TestFile_scansJoinWhatIsFetchedBesides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := memstore.New()
+		const size, part = 8 << 20, 1 << 20
+		put(t, inner, folder.Table, 1, size)
+		open := make(chan struct{})
+		client := faultstore.NewServer(inner).Client(nil)
+		f := newFolder(t, late{client, part, open})
+		opened, err := f.OpenSized(folder.Table.Name(1), size)
+		ok(t, err)
+		file := opened.(vfs.Distant)
+		if file.Lead() <= 0 || file.Lead() > f.cache.Limit()/2 {
+			t.Errorf("%d bytes of %d may be asked for ahead", file.Lead(), f.cache.Limit())
+		}
+		file.Expect(0, part)
+		go func() { _, _ = file.ReadAt(make([]byte, 100), 0) }()
+		synctest.Wait()
+		file.WillNeed(1000, 300_000)
+		read := make(chan error)
+		go func() {
+			_, err := file.ReadAt(make([]byte, 1000), 200_000)
+			read <- err
+		}()
+		synctest.Wait()
+		close(open)
+		ok(t, <-read)
+		synctest.Wait()
+		if n := client.Count(); n != 2 {
+			t.Errorf("%d requests, not only the small read and the part", n)
+		}
+	})
 }
 
 func TestFolder_tellsWhatIsMissing(t *testing.T) {
