@@ -34,7 +34,7 @@ const (
 )
 
 // counter is the key of the number of the newest commit.
-var counter = []byte("counter")
+const counter = "counter"
 
 // play plays the role that the arguments name, if they do.
 func play(ctx context.Context) error {
@@ -69,7 +69,7 @@ func play(ctx context.Context) error {
 // write commits numbers until the process is killed. Each is acknowledged once the store has it.
 func write(db *remote.DB, from int) error {
 	for n := from; ; n++ {
-		if err := db.Put(counter, fmt.Append(nil, n)); err != nil {
+		if err := db.Put([]byte(counter), fmt.Append(nil, n)); err != nil {
 			return err
 		}
 		fmt.Printf("%s %d.\n", wordCommitted, n)
@@ -78,7 +78,7 @@ func write(db *remote.DB, from int) error {
 
 // newest returns the number of the newest commit that a database shows.
 func newest(db *stoat.DB) (n int, err error) {
-	value, err := db.Get(counter)
+	value, err := db.Get([]byte(counter))
 	if errors.Is(err, stoat.ErrNotFound) {
 		return 0, nil
 	}
