@@ -294,3 +294,13 @@ func open[T any](s *Space) error {
 	}
 	return fmt.Errorf("open: %w", err)
 }
+
+// A commit that writes less than the maximum leaves a record that shows the maximum.
+func TestPut_showsTheStateThatFollows(t *testing.T) {
+	p := newPeer(t, nil)
+	p.put(task{ID: 1, Best: 8})
+	p.edit(func(v *task) { v.Best = -7 })
+	if got := p.get(1).Best; got != 8 {
+		t.Errorf("the record shows %d", got)
+	}
+}

@@ -350,7 +350,7 @@ func (s *state) show() error {
 	if s.c.tap == nil {
 		return s.save(s.row)
 	}
-	if s.now == nil {
+	if s.now == nil || s.now == s.row { // which is what the state is compared with
 		s.now = &row{}
 	}
 	built := s.build()
