@@ -20,8 +20,8 @@ import (
 
 const (
 	// fetchBytes is how much of a file is fetched by one request, and fetchParts how many such
-	// requests are on their way at a time.
-	fetchBytes, fetchParts = 2 << 20, 6
+	// requests are on their way at a time for each file, of which two are.
+	fetchBytes, fetchParts = 2 << 20, 4
 	// fetchTries is how often a request is tried: for 20 s or so, since a restore that fails begins
 	// anew.
 	fetchTries = 12
