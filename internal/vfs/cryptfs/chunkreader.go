@@ -17,9 +17,8 @@ import (
 // is damage. Safe for concurrent use.
 type chunkReader struct {
 	sealed
-	keys    fileKeys
-	writer  *chunkWriter // that writes the file in this process; nil if there is none
-	buffers scratch
+	keys   fileKeys
+	writer *chunkWriter // that writes the file in this process; nil if there is none
 
 	mu     sync.Mutex
 	starts []int64 // of the content, by block; -1 if the header at its start is lost
@@ -126,8 +125,8 @@ func (r *chunkReader) find(off, stored int64) (block int64, err error) {
 // walk calls fn with the chunks from a block on until it returns false. It passes what is stored of
 // the chunk, nil if it is cut off.
 func (r *chunkReader) walk(block, stored int64, fn func(c chunk, p []byte) bool) error {
-	buffer := r.buffers.take()
-	defer r.buffers.pool.Put(buffer)
+	buffer := r.keys.buffers.take()
+	defer r.keys.buffers.pool.Put(buffer)
 	for ; block*blockBytes < stored; block++ {
 		p := buffer[:min(blockBytes, stored-block*blockBytes)]
 		if err := r.read(p, block*blockBytes); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync/atomic"
 
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -59,7 +60,7 @@ func (w *chunkWriter) WriteAt(p []byte, off int64) (n int, err error) {
 // is durable: a file without a header but with content must be damage.
 func (w *chunkWriter) write(piece []byte) error {
 	at, start := w.stored.Load(), w.size.Load()
-	w.out = append(w.out[:0], w.head...)
+	w.out = append(slices.Grow(w.out[:0], int(storedFor(int64(len(piece))))+headerBytes), w.head...)
 	end := at + int64(len(w.out))
 	if !w.begun && end+chunkExtra+int64(len(piece)) > sectorBytes {
 		if err := w.begin(); err != nil {

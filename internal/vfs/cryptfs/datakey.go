@@ -19,6 +19,8 @@ type dataKey struct {
 	id     [idBytes]byte
 	secret []byte
 	gcm    func(secret []byte) (cipher.AEAD, error)
+	// buffers are shared by all files: one for each would be garbage after a read or two.
+	buffers *scratch
 }
 
 // newDataKey returns a data key that is wrapped with k; it keeps the secret of KeyBytes bytes.
@@ -27,13 +29,15 @@ func (k *Key) newDataKey(secret []byte) (*dataKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dataKey{[idBytes]byte(id), secret, k.gcm}, nil
+	return &dataKey{[idBytes]byte(id), secret, k.gcm, new(scratch)}, nil
 }
 
 // fileKeys are the keys of one file. Safe for concurrent use.
 type fileKeys struct {
 	aead  cipher.AEAD  // for contents
 	block cipher.Block // for the headers of chunks
+
+	buffers *scratch // for what is read
 }
 
 // derive returns the keys of a file, by the fixed part of its header and its salt.
@@ -45,6 +49,7 @@ func (k *dataKey) derive(fixed, salt []byte) (keys fileKeys, err error) {
 	if keys.aead, err = k.gcm(secret[:KeyBytes]); err != nil {
 		return keys, err
 	}
+	keys.buffers = k.buffers
 	keys.block, err = aes.NewCipher(secret[KeyBytes:])
 	return keys, err
 }

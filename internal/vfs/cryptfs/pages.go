@@ -20,7 +20,7 @@ const (
 	runPages  = 16 // how many are read at once
 )
 
-// scratch holds buffers for pages and blocks.
+// scratch holds buffers for pages and blocks. Safe for concurrent use.
 type scratch struct{ pool sync.Pool }
 
 // take returns a buffer of runPages pages.
@@ -34,10 +34,9 @@ func (s *scratch) take() *[runPages * pageBytes]byte {
 // pageReader reads a file of pages. Safe for concurrent use.
 type pageReader struct {
 	sealed
-	keys    fileKeys
-	size    int64 // of the content
-	stored  int64 // of the file
-	buffers scratch
+	keys   fileKeys
+	size   int64 // of the content
+	stored int64 // of the file
 }
 
 func newPageReader(inner vfs.File, name string, keys fileKeys) (*pageReader, error) {
@@ -74,8 +73,8 @@ func (r *pageReader) ReadAt(p []byte, off int64) (n int, err error) {
 		return 0, io.EOF
 	}
 	want := p[:min(int64(len(p)), r.size-off)]
-	buffer := r.buffers.take()
-	defer r.buffers.pool.Put(buffer)
+	buffer := r.keys.buffers.take()
+	defer r.keys.buffers.pool.Put(buffer)
 	for n < len(want) {
 		got, err := r.run(want[n:], off+int64(n), buffer[:])
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -37,7 +38,7 @@ func (w *pageWriter) WriteAt(p []byte, off int64) (int, error) {
 			fs.ErrInvalid))
 	}
 	first := w.pages
-	w.out = w.out[:0]
+	w.out = slices.Grow(w.out[:0], (len(p)/pageData+2)*pageBytes) // ciphers grow it by one page only
 	for rest := p; len(rest) > 0; {
 		if len(w.page) == pageData {
 			w.seal(nonceMiddle)
