@@ -47,6 +47,7 @@ type Space struct {
 	refusals    refusals
 	peers       map[uint64]Peer            // by the number of the session
 	tokens      map[[16]byte]session.Token // by database, newer than those that are stored
+	skew        time.Duration              // how far the clock of the last peer is ahead
 	followers   int                        // sessions
 	unfollow    func()                     // ends watch
 	retried     bool                       // what waits for a newer version of the package

@@ -19,6 +19,10 @@ type Status struct {
 	Name   string  `json:"name"`
 	Heads  []Head  `json:"heads"`
 	Unsent uint64  `json:"unsent"` // own entries that are not sealed, and so have not left
+	// Ahead is how far the newest own entry is ahead of the clock here, or of that of the last peer
+	// if that shows less. It is 0 up to five minutes: more, and what this device writes waits at
+	// others.
+	Ahead time.Duration `json:"ahead,omitempty"`
 	// Waiting is what arrived and cannot be merged yet, and Missing the logs that it waits for.
 	Waiting []Waiting `json:"waiting"`
 	Missing []Missing `json:"missing"`
@@ -106,6 +110,9 @@ func (s *Space) Status(tx *stoat.Tx) (*Status, error) {
 	st.Missing = missingFor(st.Waiting, st.Heads)
 	t, err := s.in(tx)
 	if err == nil {
+		st.Ahead, err = t.aheadStatus()
+	}
+	if err == nil {
 		st.Void, err = t.voidCount()
 	}
 	if err == nil {
@@ -187,9 +194,10 @@ func (s *Space) noteRefusal(id EntryID, reason error) {
 }
 
 // meet notes that a session with a device has begun.
-func (s *Space) meet(session uint64, device DeviceID) {
+func (s *Space) meet(session uint64, device DeviceID, skew time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.skew = skew
 	if s.peers == nil {
 		s.peers = map[uint64]Peer{}
 	}

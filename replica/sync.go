@@ -93,8 +93,9 @@ type SyncStatus struct {
 // that hold a right in the space: see [Space.MayRead]. What a device brings may have its grant.
 //
 // Sync returns nil if the peer ended the session, having everything. With Once, it returns
-// [ErrNotAllowed] if one side may not read, and [ErrNotTaken] if the peer has refused entries; all
-// others were taken.
+// [ErrNotAllowed] if one side may not read, [ErrNotTaken] if the peer has refused entries; all
+// others were taken. It returns [ErrAhead] if the peer has taken everything, and what this device
+// wrote does not count there yet.
 func Sync(ctx context.Context, s *Space, conn io.ReadWriteCloser, opts *SyncOptions) error {
 	config := &session.Config{Spaces: []session.Space{endpoint{s}}}
 	return wrap(s.name, runSession(ctx, config, conn, opts))
@@ -134,14 +135,17 @@ func runSession(
 		return err
 	}
 	config.Number = binary.BigEndian.Uint64(number[:]) | 1
-	config.Admit = func(space session.Space, key [32]byte) error {
+	var met *Space
+	var skew time.Duration
+	config.Admit = func(space session.Space, key [32]byte, ahead time.Duration) error {
 		s := space.(local).replica()
 		if opts.Admit != nil {
 			if err := opts.Admit(s, key); err != nil {
 				return err
 			}
 		}
-		s.meet(config.Number, key)
+		s.meet(config.Number, key, ahead)
+		met, skew = s, ahead
 		return nil
 	}
 	if opts.OnStatus != nil {
@@ -157,9 +161,16 @@ func runSession(
 			_ = conn.Close()
 			return errNoDevice
 		}
+		if err := s.mergeDue(); err != nil {
+			return errors.Join(err, conn.Close())
+		}
 		defer s.follow()()
 	}
-	return session.New(config).Run(ctx, conn)
+	err := session.New(config).Run(ctx, conn)
+	if err == nil && opts.Once && met != nil {
+		err = met.takenBy(skew)
+	}
+	return err
 }
 
 // follow makes commits wake the sessions of the space, until the function that it returns is

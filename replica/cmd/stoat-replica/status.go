@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
@@ -15,13 +16,16 @@ import (
 
 // statusJSON is the state of a space in a database.
 type statusJSON struct {
-	Name      string `json:"name"`
-	Space     string `json:"space"`
-	Device    string `json:"device"`
-	Logs      int    `json:"logs"`
-	Devices   int    `json:"devices"`
-	Entries   uint64 `json:"entries"`
-	Unsealed  uint64 `json:"unsealed"`
+	Name     string `json:"name"`
+	Space    string `json:"space"`
+	Device   string `json:"device"`
+	Logs     int    `json:"logs"`
+	Devices  int    `json:"devices"`
+	Entries  uint64 `json:"entries"`
+	Unsealed uint64 `json:"unsealed"`
+	// Ahead is by how many seconds this device's newest entry is ahead of the clock, if that makes it
+	// wait at others.
+	Ahead     int64  `json:"ahead,omitempty"`
 	Conflicts int    `json:"conflicts"`
 	Void      uint64 `json:"void"`
 	Forked    int    `json:"forked"`
@@ -108,6 +112,7 @@ func measure(space *replica.Space, tx *stoat.Tx) (*statusJSON, error) {
 		return nil, err
 	}
 	st.Void, st.Unsealed, st.Missing = now.Void, now.Unsent, len(now.Missing)
+	st.Ahead = int64(now.Ahead / time.Second)
 	st.Checkpoints, st.Mismatch, st.Split = now.Checkpoints, now.Mismatch, now.Split
 	st.Covered, st.Pruned = now.Covered, now.Pruned
 	st.Withheld, st.Start = now.Withheld, now.Start
@@ -170,6 +175,10 @@ waiting    %s
 	}
 	st.printMissing(s)
 	st.printCheckpoint(s)
+	if st.Ahead > 0 {
+		fmt.Fprintf(s.out, "ahead      what this device wrote is %s ahead of the clock, and waits at "+
+			"others: set the clock\n", time.Duration(st.Ahead)*time.Second)
+	}
 	if st.Ended > 0 {
 		fmt.Fprintf(s.out, "ended      %s\n", entriesText(int64(st.Ended)))
 	}

@@ -124,7 +124,7 @@ func (s *Session) check(a *auth) error {
 	}
 	s.space, s.skew = found, skewOf(a.clock, found.Now())
 	if s.config.Admit != nil {
-		return s.config.Admit(found, a.key)
+		return s.config.Admit(found, a.key, s.skew)
 	}
 	return nil
 }

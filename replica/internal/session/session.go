@@ -29,8 +29,9 @@ type Config struct {
 	// Binding is what only the ends of the channel below know, such as the exporter of TLS; both
 	// sides have the same, or none.
 	Binding []byte
-	// Admit returns an error if the session must not be had with a device. It may be nil.
-	Admit func(space Space, key [32]byte) error
+	// Admit returns an error if the session must not be had with a device, whose clock is so far
+	// ahead of this side's. It may be nil.
+	Admit func(space Space, key [32]byte, skew time.Duration) error
 	// Number distinguishes the session from others of the same replica. It is not 0.
 	Number uint64
 	// Report is told how far the session is, by one goroutine at a time. It must not take long. It
