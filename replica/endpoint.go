@@ -273,6 +273,18 @@ func (e endpoint) Run(log uint32, first uint64, to *session.Reader) (got *sessio
 	return got, err
 }
 
+// End implements session.Space.
+func (e endpoint) End(log uint32) (n uint64, err error) {
+	err = e.view(func(t *txn) error {
+		h, err := t.head(log)
+		if err == nil {
+			n = max(h.next, h.sealed)
+		}
+		return err
+	})
+	return n, err
+}
+
 // Time implements session.Space.
 func (e endpoint) Time(log uint32, seq uint64) (at uint64, err error) {
 	err = e.view(func(t *txn) error {

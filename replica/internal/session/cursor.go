@@ -34,13 +34,25 @@ func (q *cursors) Pop() any {
 
 // addCursor puts a log on its way to the peer.
 func (s *Session) addCursor(c cursor) (err error) {
-	if c.time, err = s.space.Time(c.log, c.seq); err != nil && c.pushed {
-		return err
-	} else if err != nil {
+	if c.time, err = s.space.Time(c.log, c.seq); err != nil {
+		gone, failed := s.isGone(&c)
+		switch {
+		case gone:
+			return nil
+		case failed != nil || c.pushed:
+			return errors.Join(err, failed)
+		}
 		return s.insteadOf(err, c.content)
 	}
 	heap.Push(&s.source.cursors, c)
 	return nil
+}
+
+// isGone reports whether a log has given way to another branch since the cursor was made, so that
+// it has fewer entries. The peer hears of its new end as of any other.
+func (s *Session) isGone(c *cursor) (bool, error) {
+	end, err := s.space.End(c.log)
+	return err == nil && end < c.end, err
 }
 
 // giveRun appends the next run of the log whose next entry is the oldest.

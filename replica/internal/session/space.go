@@ -77,6 +77,8 @@ type Space interface {
 	// Gaps returns entries whose content the replica has to be given later, of so many logs at
 	// most.
 	Gaps(most int) ([]Gap, error)
+	// End returns how many entries of a log are here.
+	End(log uint32) (uint64, error)
 	// Time returns the time of an entry.
 	Time(log uint32, seq uint64) (uint64, error)
 

@@ -77,8 +77,17 @@ func (s *Session) insteadOf(err error, content bool) error {
 
 // dropCursor ends the log that is first on its way to the peer, because of an error.
 func (s *Session) dropCursor(err error) error {
-	if err = s.insteadOf(err, s.source.cursors[0].content); err == nil {
+	c := &s.source.cursors[0]
+	gone, failed := s.isGone(c)
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	if !gone {
+		err = s.insteadOf(err, c.content)
+	}
+	if gone || err == nil {
 		heap.Pop(&s.source.cursors)
+		return nil
 	}
 	return err
 }
