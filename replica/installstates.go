@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/merge"
 )
 
@@ -98,15 +99,15 @@ func (in *installation) replaceCollection(c *collection, tree int) error {
 	if err != nil {
 		return err
 	}
-	err = in.eachPlaced(t, tree, c, func(p *placed) error {
-		same, err := drop(p.key)
+	err = in.each(t, tree, func(r *chunk.Record) error {
+		same, err := drop(r.Key)
 		switch {
 		case err != nil:
 			return err
 		case same:
-			return t.replace(c, p)
+			return t.replace(c, r)
 		}
-		return t.create(c, p, stored)
+		return t.create(c, r, stored)
 	})
 	if err == nil {
 		_, err = drop(nil)
@@ -115,13 +116,12 @@ func (in *installation) replaceCollection(c *collection, tree int) error {
 }
 
 // replace stores the state of a record that has another one, with the record that shows it.
-func (t *txn) replace(c *collection, p *placed) error {
-	s, err := t.loadStored(c, p.key)
-	if err != nil {
-		return err
+func (t *txn) replace(c *collection, r *chunk.Record) error {
+	record := &merge.Record{}
+	if err := record.ParseNormal(r.State); err != nil {
+		return invalid("the state of a record of %q: %w", c.name, err)
 	}
-	s.record = &p.state
-	return s.showAs(&p.shows)
+	return t.store(c, r.Key, record)
 }
 
 // anyRecord reports whether a collection has records, with a state or without one.
@@ -141,19 +141,21 @@ func (t *txn) anyRecord(c *collection) (bool, error) {
 
 // create stores the state of a record that has none, with the record that shows it. Among says that
 // the collection had records before, one of which may have the key.
-func (t *txn) create(c *collection, p *placed, among bool) error {
+func (t *txn) create(c *collection, r *chunk.Record, among bool) error {
 	var stored []byte
 	if among {
 		var err error
-		if stored, err = t.find(c, p.key); err != nil {
+		if stored, err = t.find(c, r.Key); err != nil {
 			return err
 		}
 	}
 	t.working().rewind()
-	s, err := t.blank(c, p.key, stored)
+	s, err := t.blank(c, r.Key, stored)
 	if err != nil {
 		return err
 	}
-	s.record = &p.state
-	return s.showAs(&p.shows)
+	if err := s.record.ParseNormal(r.State); err != nil {
+		return invalid("the state of a record of %q: %w", c.name, err)
+	}
+	return s.show()
 }

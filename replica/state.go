@@ -350,22 +350,7 @@ func (s *state) show() error {
 	if s.c.tap == nil {
 		return s.save(s.row)
 	}
-	if s.now == nil || s.now == s.row { // which is what the state is compared with
-		s.now = &row{}
-	}
-	built := s.build()
-	if err := s.now.read(s.c, built, s.room(roomOf(built))); err != nil {
-		return err
-	}
-	return s.showAs(s.now)
-}
-
-// showAs is show for a record that was built before.
-func (s *state) showAs(now *row) error {
-	if s.c.tap == nil {
-		return s.save(s.row)
-	}
-	built, stored := now.stored, s.row.stored
+	built, stored := s.build(), s.row.stored
 	if (built == nil) == (stored == nil) && bytes.Equal(built, stored) {
 		return s.save(s.row)
 	}
@@ -376,5 +361,11 @@ func (s *state) showAs(now *row) error {
 	if err != nil {
 		return err
 	}
-	return s.save(now)
+	if s.now == nil {
+		s.now = &row{}
+	}
+	if err := s.now.read(s.c, built, s.room(roomOf(built))); err != nil {
+		return err
+	}
+	return s.save(s.now)
 }
