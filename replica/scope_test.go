@@ -148,6 +148,46 @@ func TestEndorse_makesAQuorum(t *testing.T) {
 	}
 }
 
+// A revocation that enough roots have endorsed counts, though another one has ended the grant where
+// it does.
+func TestEndorse_countsForTheSecondOfTwoRevocations(t *testing.T) {
+	a := newPeerOf(t, nil, testRoots(), 2)
+	b, c, guest := newPeer(t, a), newPeer(t, a), newGuest(t, a)
+	everywhere := func() {
+		for range 2 {
+			for _, p := range []*peer{b, c, guest} {
+				meet(t, a, p)
+			}
+		}
+		for _, p := range []*peer{a, b, c, guest} {
+			p.checkVoids()
+		}
+	}
+	endorse := func(id EntryID) {
+		c.update(func(tx *stoat.Tx) error { return c.space.Endorse(tx, id) })
+		everywhere()
+	}
+	a.grant(guest, Write)
+	everywhere()
+	granted := a.grants()[0].ID
+	endorse(granted)
+	for _, p := range []*peer{a, b} {
+		p.update(func(tx *stoat.Tx) error { return p.space.RevokeGrant(tx, granted) })
+	}
+	everywhere()
+	var revocations []EntryID
+	a.inTx(func(t *txn) (err error) {
+		_, revocations, err = acts(t)
+		return err
+	})
+	for _, id := range revocations {
+		endorse(id)
+	}
+	if len(revocations) != 2 || a.grants()[0].Active() {
+		t.Errorf("%d revocations of %+v", len(revocations), a.grants()[0])
+	}
+}
+
 // grants returns the grants of a space.
 func (p *peer) grants() (all []Granted) {
 	p.t.Helper()

@@ -32,7 +32,8 @@ func (x *extent) end(log entry.Hash) uint64 {
 	return x.ends[log]
 }
 
-// Change is a grant whose extent has changed.
+// Change is a grant whose extent has changed, or of which another revocation counts than before,
+// although others end it in the same place.
 type Change struct {
 	Grant  *Grant
 	before extent
@@ -45,18 +46,26 @@ func (c *Change) Entries(log entry.Hash, first uint64) (from, to uint64) {
 	return max(first, min(before, after)), max(before, after)
 }
 
-// Since returns the grants whose extents are others than in an earlier tree of the space.
+// Since returns what has changed since an earlier tree of the space.
 func (t *Tree) Since(before *Tree) (changes []Change) {
 	for at, g := range t.grants {
 		c := Change{Grant: g}
 		if old := before.grants[at]; old != nil {
 			c.before = old.extent
 		}
-		if !c.before.equal(&g.extent) {
+		if !c.before.equal(&g.extent) || t.revokesOtherwise(at, before) {
 			changes = append(changes, c)
 		}
 	}
 	return changes
+}
+
+// revokesOtherwise reports whether other revocations of a grant count than in an earlier tree.
+func (t *Tree) revokesOtherwise(grant entry.Head, before *Tree) bool {
+	return slices.ContainsFunc(t.revokes[grant], func(r *revocation) bool {
+		old := before.revocations[r.At]
+		return old == nil || (old.why == nil) != (r.why == nil)
+	})
 }
 
 // Why an act has no effect now.

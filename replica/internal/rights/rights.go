@@ -145,7 +145,7 @@ var (
 	errDeep      = fmt.Errorf("grants nest more than %d deep", depthMax)
 )
 
-// Add adds an act, and returns the grants whose extent changed. Void is why the act has no effect
+// Add adds an act, and returns what changed. Void is why the act has no effect
 // whatever else arrives; it is not in the tree then, and need not be added again. What it follows
 // must have been added before.
 func (t *Tree) Add(f *Fact, past Past) (changes []Change, void error) {
@@ -281,8 +281,7 @@ func mayGive(parent, child entry.Right) bool {
 // Awaits reports whether Arrived must be called for entries that arrive.
 func (t *Tree) Awaits() bool { return len(t.awaited) > 0 }
 
-// Arrived must be called when an entry arrives that has not been known. It returns the grants whose
-// extent changed.
+// Arrived must be called when an entry arrives that has not been known. It returns what changed.
 func (t *Tree) Arrived(at entry.Head, past Past) (changed []Change) {
 	if !t.awaited[at] {
 		return nil
@@ -311,15 +310,17 @@ func (t *Tree) decideAt(ref entry.Head, past Past) []Change {
 
 // decide decides about a grant and everything below it, and appends what changed.
 func (t *Tree) decide(g *Grant, past Past, changes []Change) []Change {
-	before := g.extent
+	before, otherwise := g.extent, false
 	g.why = t.authority(g.Fact, g.parent, past)
 	g.extent = extent{holds: g.why == nil}
 	for _, r := range t.revokes[g.At] {
+		counted := r.why == nil
 		if r.why = t.mayRevoke(r, g, past); r.why == nil && g.holds {
 			t.end(g, r, past)
 		}
+		otherwise = otherwise || counted != (r.why == nil)
 	}
-	if !before.equal(&g.extent) {
+	if otherwise || !before.equal(&g.extent) {
 		changes = append(changes, Change{g, before})
 	}
 	for _, child := range g.children {
