@@ -16,8 +16,6 @@ import (
 
 var servers = flag.Bool("servers", false, "install real servers, and test the store on them")
 
-var radosgw = flag.Bool("radosgw", false, "also install Ceph's, and fail if that is impossible")
-
 // installed returns the path of a server's program, or skips the test.
 func installed(t *testing.T, name string) string {
 	t.Helper()
@@ -47,10 +45,7 @@ func TestServers_minio(t *testing.T) {
 
 // Ceph's gateway has a cluster behind it, so requests that race meet in other processes.
 func TestServers_radosgw(t *testing.T) {
-	if !*radosgw && !(*servers && server.HasRadosgw()) {
-		t.Skip("needs -servers and Debian's packages radosgw, ceph-mon and ceph-osd, or -radosgw")
-	}
-	program := server.Installed(t, "radosgw")
+	program := installed(t, "radosgw")
 	address := server.FreeAddress(t)
 	server.Start(t, address, program, address, server.FreeAddress(t), testKey, testSecret, t.TempDir())
 	conforms(t, address)

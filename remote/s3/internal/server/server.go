@@ -30,16 +30,6 @@ func Installed(t testing.TB, name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// HasRadosgw reports whether Ceph's gateway and what it needs are installed.
-func HasRadosgw() bool {
-	for _, program := range []string{"radosgw", "ceph-mon", "ceph-osd", "ceph", "setpriv"} {
-		if _, err := exec.LookPath(program); err != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // script returns the path of servers/install, seen from the folder of any package of the module.
 func script(t testing.TB) string {
 	t.Helper()
