@@ -107,43 +107,6 @@ func BenchmarkSync_first(b *testing.B) {
 	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "entries/s")
 }
 
-// BenchmarkSync_start is the first contact of a replica that has pruned, with 100,000 records, and
-// an empty one, over loopback, both durable.
-func BenchmarkSync_start(b *testing.B) {
-	const n, batch = 100_000, 1000
-	from, c := onDisk(b, nil, stoat.SyncNever)
-	for i := int64(0); i < n; i += batch {
-		from.update(func(tx *stoat.Tx) error {
-			for j := range int64(batch) {
-				if err := c.Put(tx, newItem(i+j)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	must(b, from.space.Seal())
-	must(b, from.checkpoint())
-	must(b, from.space.Seal())
-	must(b, from.space.Prune())
-	bytes := int64(0)
-	for b.Loop() {
-		b.StopTimer()
-		to, _ := onDisk(b, from, stoat.SyncAlways)
-		x, y := loopback(b)
-		sent := &counted{ReadWriteCloser: x}
-		b.StartTimer()
-		done := make(chan error, 1)
-		go func() { done <- Sync(context.Background(), from.space, sent, once) }()
-		here := Sync(context.Background(), to.space, y, once)
-		if there := <-done; here != nil || there != nil {
-			b.Fatal(here, there)
-		}
-		bytes += sent.bytes.Load()
-	}
-	b.ReportMetric(float64(bytes)/float64(b.N)/1e6, "MB")
-}
-
 // BenchmarkSync_again is a connection of two replicas that have the same.
 func BenchmarkSync_again(b *testing.B) {
 	from, c := onDisk(b, nil, stoat.SyncNever)

@@ -11,12 +11,6 @@ type chunkOf struct {
 	ChunkID
 }
 
-// packing is a chunk that is packed in the background.
-type packing struct {
-	of   chunkOf
-	done chan packed // gets one
-}
-
 // packed is the form of a chunk.
 type packed struct {
 	of    chunkOf
@@ -30,8 +24,9 @@ const keptMax = 1 << 20
 
 // giving is what a source has of the chunks that it gives. It is of the writer alone.
 type giving struct {
-	now  packed   // the last one that was asked for, if it is kept
-	next *packing // nil: none is packed
+	now     packed      // the last one that was asked for, if it is kept
+	next    chunkOf     // the one that is packed in the background
+	packing chan packed // gets it; nil: none is packed
 }
 
 // formOf returns the form of a chunk, or nil if the space has none. The next one that the peer
@@ -42,8 +37,8 @@ func (s *Session) formOf(of chunkOf) ([]byte, error) {
 		return g.now.form, nil
 	}
 	var p packed
-	if g.next != nil && g.next.of == of {
-		p = <-g.next.done
+	if g.packing != nil && g.next == of {
+		p = <-g.packing
 	} else {
 		content, err := s.space.Chunk(&s.source.reader, of.checkpoint, of.ChunkID)
 		if err != nil || content == nil {
@@ -51,7 +46,7 @@ func (s *Session) formOf(of chunkOf) ([]byte, error) {
 		}
 		p = packChunk(of, content)
 	}
-	g.now, g.next = packed{}, nil
+	g.now, g.packing = packed{}, nil
 	if p.err == nil && p.bytes <= keptMax {
 		g.now = p
 		s.packNext(of.checkpoint)
@@ -75,9 +70,10 @@ func (s *Session) packNext(checkpoint entry.Hash) {
 	if err != nil || content == nil || len(content) > keptMax {
 		return
 	}
-	job := &packing{of: next, done: make(chan packed, 1)}
-	s.source.offering.giving.next = job
-	go func() { job.done <- packChunk(next, content) }()
+	job := make(chan packed, 1)
+	g := &s.source.offering.giving
+	g.next, g.packing = next, job
+	go func() { job <- packChunk(next, content) }()
 }
 
 func packChunk(of chunkOf, content []byte) packed {
