@@ -1,10 +1,12 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/fileheader"
@@ -17,6 +19,9 @@ import (
 // is created, which includes closing a database, unless the database has no files yet. Edits are
 // written to it without a sync. A copy that cannot be written is abandoned until the next manifest
 // is created: it must not make anything else fail.
+
+// sectorBytes is the unit that a disk writes completely or not at all.
+const sectorBytes = 512
 
 // LoadCopy is [Load] for the copies of the manifests in dir.
 func LoadCopy(files vfs.ReadOnly, dir string) (*State, error) {
@@ -61,10 +66,17 @@ func CheckCopy(files vfs.Files, dir string, number uint64) error {
 	if len(copied.data) > len(original.data) {
 		return corrupt.New(copied.path, int64(len(original.data)), "it is longer than the manifest")
 	}
-	for at, got := range copied.data {
-		if got != original.data[at] && got != 0 {
+	unit := sectorBytes
+	if copied.pieced {
+		unit = 1
+	}
+	at := 0
+	for want := range slices.Chunk(original.data[:len(copied.data)], unit) {
+		got := copied.data[at : at+len(want)]
+		if !bytes.HasPrefix(want, bytes.TrimRight(got, "\x00")) {
 			return corrupt.New(copied.path, int64(at), "it differs from the manifest")
 		}
+		at += len(want)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,16 @@ func written(t *testing.T, files vfs.FS) *Version {
 func flip(t *testing.T, files vfs.FS, name string, at int64) {
 	t.Helper()
 	path := filepath.Join(testDir, name)
+	p := content(t, files, path)
+	if p[at] ^= 8; p[at] == 0 { // could be left by a crash
+		p[at] = 1
+	}
+	replace(t, files, path, p)
+}
+
+// content returns what is in a file.
+func content(t *testing.T, files vfs.FS, path string) []byte {
+	t.Helper()
 	f, err := files.Open(path)
 	check(t, err)
 	size, err := f.Size()
@@ -38,14 +49,19 @@ func flip(t *testing.T, files vfs.FS, name string, at int64) {
 	p := make([]byte, size)
 	_, err = f.ReadAt(p, 0)
 	check(t, err)
-	if p[at] ^= 8; p[at] == 0 { // could be left by a crash
-		p[at] = 1
-	}
+	check(t, f.Close())
+	return p
+}
+
+// replace writes a file anew.
+func replace(t *testing.T, files vfs.FS, path string, p []byte) {
+	t.Helper()
 	check(t, files.Remove(path))
-	f, err = files.Create(path)
+	f, err := files.Create(path)
 	check(t, err)
 	_, err = f.WriteAt(p, 0)
 	check(t, err)
+	check(t, f.Close())
 }
 
 func TestCopy_saysWhatTheManifestSays(t *testing.T) {
@@ -90,6 +106,31 @@ func TestCheckCopy_findsEachFlippedByte(t *testing.T) {
 		if err := CheckCopy(files, testDir, testNumber); !errors.Is(err, corrupt.Err) {
 			t.Fatalf("byte %d is wrong: %v", at, err)
 		}
+	}
+}
+
+// No crash leaves zeros in front of bytes of the same sector, unless the copy is encrypted.
+func TestCheckCopy_findsZerosWithinASector(t *testing.T) {
+	disk := newFS(t)
+	written(t, disk)
+	path := filepath.Join(testDir, folder.ManifestCopy.Name(testNumber))
+	whole := content(t, disk, path)
+	tried := 0
+	for at, b := range whole {
+		end := min(len(whole), (at/sectorBytes+1)*sectorBytes)
+		if b == 0 || len(bytes.TrimRight(whole[at+1:end], "\x00")) == 0 {
+			continue // no change, or the end of what a crash has left of the sector
+		}
+		changed := bytes.Clone(whole)
+		changed[at] = 0
+		replace(t, disk, path, changed)
+		if err := CheckCopy(disk, testDir, testNumber); !errors.Is(err, corrupt.Err) {
+			t.Fatalf("byte %d is zero: %v", at, err)
+		}
+		tried++
+	}
+	if tried < 200 || len(whole) <= sectorBytes {
+		t.Errorf("%d of %d bytes were tried", tried, len(whole))
 	}
 }
 

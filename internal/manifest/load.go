@@ -132,6 +132,7 @@ type image struct {
 	path   string
 	number uint64
 	data   []byte
+	pieced bool // as vfs.InPieces says
 
 	begun    bool // the header is valid
 	database [16]byte
@@ -145,6 +146,7 @@ func readImage(files vfs.ReadOnly, dir, name string, number uint64) (*image, err
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
+	m.pieced = vfs.InPieces(file)
 	err = m.read(file)
 	return m, errors.Join(err, file.Close())
 }

@@ -29,6 +29,9 @@ func newChunkReader(inner vfs.File, name string, keys fileKeys) *chunkReader {
 	return &chunkReader{sealed: sealed{inner, name}, keys: keys, size: -1}
 }
 
+// InPieces implements vfs.Pieced: a crash loses chunks, which need not end where sectors do.
+func (r *chunkReader) InPieces() bool { return true }
+
 // stored returns how long the file is.
 func (r *chunkReader) stored() (int64, error) {
 	if r.writer != nil {
