@@ -1,7 +1,6 @@
 package cryptfs
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -73,9 +72,10 @@ func (w *pageWriter) flush(first int64) error {
 	}
 	if _, err := w.inner.WriteAt(w.out, first*pageBytes); err != nil {
 		w.err = err
+		return err
 	}
 	w.inner.StartSync(first*pageBytes, int64(len(w.out)))
-	return w.err
+	return nil
 }
 
 // end writes the last page.
@@ -91,7 +91,13 @@ func (w *pageWriter) end() error {
 }
 
 // Sync ends the file and makes it durable.
-func (w *pageWriter) Sync() error { return cmp.Or(w.end(), w.inner.Sync()) }
+func (w *pageWriter) Sync() error {
+	if err := w.end(); err != nil {
+		return err
+	}
+	w.err = w.inner.Sync()
+	return w.err
+}
 
 // Close ends the file, unless nothing was written to it.
 func (w *pageWriter) Close() error {
