@@ -241,25 +241,6 @@ func TestKey_refusals(t *testing.T) {
 	}
 }
 
-// TestKey_backupOfOtherKey wants a backup to be left alone by a database with another key.
-func TestKey_backupOfOtherKey(t *testing.T) {
-	dir, to := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "backup")
-	db := openKeyed(t, dir, keyed(1))
-	fillSecret(t, db, 0, 10)
-	ok(t, db.Backup(t.Context(), to))
-	ok(t, db.Close())
-	before := contents(t, to)
-	for _, opts := range []*stoat.Options{keyed(2), nil} {
-		other := openKeyed(t, filepath.Join(t.TempDir(), "db"), opts)
-		fillSecret(t, other, 0, 1)
-		wantErr(t, other.Backup(t.Context(), to), stoat.ErrKey)
-		ok(t, other.Close())
-	}
-	if !maps.Equal(contents(t, to), before) {
-		t.Error("the backup has changed")
-	}
-}
-
 // TestKey_filesAreWhatTheyAreNamed puts each file of a database in the place of another, and files
 // of another database with the same key in their place.
 func TestKey_filesAreWhatTheyAreNamed(t *testing.T) {
@@ -309,90 +290,5 @@ func TestKey_filesAreWhatTheyAreNamed(t *testing.T) {
 	}
 	if tried < 4 {
 		t.Errorf("only %d files were tried: %d and %d are there", tried, len(files), len(others))
-	}
-}
-
-// TestRekey_changesTheKey wants a database and its backups to open with the keys that they have,
-// and key files of a backup to be as good as those of the database.
-func TestRekey_changesTheKey(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "db")
-	copied, linked := dir+"-copied", dir+"-linked"
-	db := openKeyed(t, dir, keyed(1))
-	fillSecret(t, db, 0, 100)
-	want := sum(t, db)
-	ok(t, db.Backup(t.Context(), copied))
-	ok(t, db.BackupLinked(t.Context(), linked))
-	wantErr(t, stoat.Rekey(dir, keyed(1).Key, keyed(2).Key), stoat.ErrLocked)
-	ok(t, db.Close())
-	ok(t, stoat.Rekey(dir, keyed(1).Key, keyed(2).Key))
-	wantKey := func(dir string, right, wrong byte) {
-		t.Helper()
-		_, err := stoat.Open(dir, keyed(wrong))
-		wantErr(t, err, stoat.ErrKey)
-		db := openKeyed(t, dir, keyed(right))
-		ok(t, db.Check(t.Context()))
-		equal(t, sum(t, db), want)
-		ok(t, db.Close())
-	}
-	wantKey(dir, 2, 1)
-	wantKey(copied, 1, 2)
-	wantKey(linked, 1, 2)
-	for name := range contents(t, dir) {
-		if strings.HasPrefix(name, folder.KeyPrefix) {
-			ok(t, os.Remove(filepath.Join(dir, name)))
-		}
-	}
-	_, err := stoat.Open(dir, keyed(2))
-	wantErr(t, err, stoat.ErrCorrupt)
-	for name, p := range contents(t, copied) {
-		if strings.HasPrefix(name, folder.KeyPrefix) {
-			ok(t, os.WriteFile(filepath.Join(dir, name), []byte(p), 0o600))
-		}
-	}
-	wantKey(dir, 1, 2)
-	for _, keys := range [][2][]byte{{nil, keyed(1).Key}, {keyed(1).Key, nil}, {{1}, {2}}} {
-		if stoat.Rekey(dir, keys[0], keys[1]) == nil {
-			t.Errorf("%v is taken for keys", keys)
-		}
-	}
-}
-
-// TestCheck_findsADamagedKeyFile wants the second copy to be missed before the first is lost.
-func TestCheck_findsADamagedKeyFile(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "db")
-	db := openKeyed(t, dir, keyed(1))
-	ok(t, db.Check(t.Context()))
-	fillSecret(t, db, 0, 10)
-	ok(t, db.Check(t.Context()))
-	ok(t, os.Truncate(filepath.Join(dir, folder.KeyName(1)), 60))
-	wantErr(t, db.Check(t.Context()), stoat.ErrCorrupt)
-	wantErr(t, db.CheckQuick(t.Context()), stoat.ErrCorrupt)
-	ok(t, db.Close())
-	ok(t, stoat.Rekey(dir, keyed(1).Key, keyed(1).Key))
-	db = openKeyed(t, dir, keyed(1))
-	ok(t, db.Check(t.Context()))
-	ok(t, db.Close())
-}
-
-// TestBackupWithKey_choosesTheKey encrypts, decrypts and encrypts anew, with incremental backups.
-func TestBackupWithKey_choosesTheKey(t *testing.T) {
-	for _, source := range []*stoat.Options{nil, keyed(1)} {
-		db := openKeyed(t, filepath.Join(t.TempDir(), "db"), source)
-		for _, target := range []*stoat.Options{{}, keyed(1), keyed(2)} {
-			to := filepath.Join(t.TempDir(), "backup")
-			for n := range 2 {
-				fillSecret(t, db, 100*n, 20)
-				ok(t, db.BackupWithKey(t.Context(), to, target.Key))
-				backup := openKeyed(t, to, &stoat.Options{Key: target.Key, ReadOnly: true})
-				equal(t, sum(t, backup), sum(t, db))
-				ok(t, backup.Check(t.Context()))
-				ok(t, backup.Close())
-			}
-			if _, readable := plaintext(t, to); (len(readable) > 0) != (target.Key == nil) {
-				t.Errorf("one can read %q", readable)
-			}
-			wantErr(t, db.BackupWithKey(t.Context(), to, keyed(3).Key), stoat.ErrKey)
-		}
-		ok(t, db.Close())
 	}
 }

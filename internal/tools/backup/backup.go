@@ -113,7 +113,7 @@ func (f *Folder) checkApart(target vfs.FS) error {
 	}
 	for at := f.dir; ; at = filepath.Dir(at) {
 		if above, err := target.OpenFolder(at); err == nil { // else it is missing, or not ours to read
-			own := f.source.Folder.Is(above)
+			own := f.source.Folder.Is(above) || above.Is(f.source.Folder) // one may encrypt what is below
 			if err := above.Close(); err != nil {
 				return err
 			}
