@@ -88,29 +88,29 @@ func (in *installation) readLogs() error {
 			return invalid("a log of a checkpoint has the key %x", r.Key)
 		}
 		id := entry.Hash(r.Key[:32])
-		log := in.logs[id]
+		log, state := in.logs[id], bytes.Clone(r.State) // which is kept
 		switch {
 		case len(r.Key) == 32:
 			log = &coveredLog{acts: map[uint64]*rights.Fact{}, stored: map[uint64][]byte{}}
 			in.logs[id] = log
-			return log.parse(r.State)
+			return log.parse(state)
 		case log == nil:
 			return invalid("a checkpoint says nothing about the end of log %s", id)
 		case len(r.Key) == 72:
-			in.firsts = append(in.firsts, *r)
+			in.firsts = append(in.firsts, chunk.Record{Key: bytes.Clone(r.Key), State: state})
 			return nil
 		case len(r.Key) != 40:
 			return invalid("a log of a checkpoint has the key %x", r.Key)
 		}
 		seq := binary.BigEndian.Uint64(r.Key[32:])
 		if seq == 0 {
-			return log.begin(in.t.space, id, r.State)
+			return log.begin(in.t.space, id, state)
 		}
 		f := facts[entry.Head{Log: id, Seq: seq}]
-		if f == nil || seq >= log.next || !bytes.Equal(stored[f.At], r.State) {
+		if f == nil || seq >= log.next || !bytes.Equal(stored[f.At], state) {
 			return invalid("entry %d of log %s has no proof run", seq, id)
 		}
-		log.acts[seq], log.stored[seq] = f, r.State
+		log.acts[seq], log.stored[seq] = f, state
 		in.acts = append(in.acts, f)
 		return nil
 	})

@@ -10,74 +10,72 @@ import (
 )
 
 // opened is a staged chunk whose records are read on another processor. It is used for one chunk
-// after the other.
+// after the other, in the same memory.
 type opened struct {
 	leaf     chunk.Hash
 	form     []byte // a copy
 	unpacker chunk.Unpacker
+	done     chan struct{} // closed when the records are read, or err is set; nil: it has no chunk
 	records  []chunk.Record
-	done     chan bool // gets one when the other fields are set
 	err      error
 }
 
-// openedAhead is how many chunks are opened while the records of the one before are stored.
-const openedAhead = 2
-
-// openedMax is the most bytes of a form that is opened while another one is, and whose memory is
-// used again.
+// openedMax is the most bytes of a form behind which another chunk is opened meanwhile, and whose
+// memory is used again.
 const openedMax = 1 << 20
 
-// eachChunk calls fn with the chunks of a subtree, in order, each valid until fn returns.
-func (st *start) eachChunk(t *txn, tree int, fn func(o *opened) error) (err error) {
+// each calls fn with the records of a subtree, by key. A record is valid until fn returns. While
+// those of a chunk are taken, the next one is opened.
+func (st *start) each(t *txn, tree int, fn func(r *chunk.Record) error) error {
 	leaves := st.trees[tree]
 	leaves = leaves[min(st.act.Unchunked(tree), len(leaves)):]
-	var free, ahead []*opened
-	defer func() {
-		for _, o := range ahead {
-			<-o.done
-		}
-	}()
+	now, next := &opened{}, &opened{}
+	defer func() { next.wait() }()
 	var last []byte
-	for n := 0; n < len(leaves) || len(ahead) > 0; {
-		for ; n < len(leaves) && opensAnother(ahead); n++ {
-			o := &opened{done: make(chan bool, 1)}
-			if len(free) > 0 {
-				o, free = free[0], free[1:]
-			}
-			if o.form, err = t.staging(leaves[n], o.form[:0]); err != nil {
+	for n, leaf := range leaves {
+		if now.done == nil {
+			if err := now.open(t, leaf); err != nil {
 				return err
 			}
-			o.leaf, ahead = leaves[n], append(ahead, o)
-			go o.open()
 		}
-		o := ahead[0]
-		<-o.done
-		if ahead = ahead[1:]; o.err == nil && bytes.Compare(o.records[0].Key, last) <= 0 {
-			o.err = invalid("a state of a checkpoint: chunks are not in order")
+		now.wait()
+		if n+1 < len(leaves) && len(now.form) <= openedMax {
+			if err := next.open(t, leaves[n+1]); err != nil {
+				return err
+			}
 		}
-		if o.err != nil {
-			return o.err
-		}
-		if err := fn(o); err != nil {
+		if err := now.take(last, fn); err != nil {
 			return err
 		}
-		last = append(last[:0], o.records[len(o.records)-1].Key...)
-		if cap(o.form) <= openedMax {
-			free = append(free, o)
+		last = append(last[:0], now.records[len(now.records)-1].Key...)
+		if now.done = nil; cap(now.form) > openedMax {
+			*now = opened{}
 		}
+		now, next = next, now
 	}
 	return nil
 }
 
-// opensAnother reports whether one more chunk may be opened now.
-func opensAnother(ahead []*opened) bool {
-	n := len(ahead)
-	return n == 0 || n < openedAhead && len(ahead[n-1].form) <= openedMax
+// open begins to read the records of a chunk.
+func (o *opened) open(t *txn, leaf chunk.Hash) (err error) {
+	if o.form, err = t.staging(leaf, o.form[:0]); err != nil {
+		return err
+	}
+	o.leaf, o.done = leaf, make(chan struct{})
+	go o.read()
+	return nil
 }
 
-// open reads the records of the chunk.
-func (o *opened) open() {
-	defer func() { o.done <- true }()
+// wait returns when the chunk is read, if there is one.
+func (o *opened) wait() {
+	if o.done != nil {
+		<-o.done
+	}
+}
+
+// read reads the records.
+func (o *opened) read() {
+	defer close(o.done)
 	p, err := o.unpacker.Unpack(o.form)
 	if err != nil || chunk.Leaf(p) != o.leaf {
 		o.err = errors.Join(fmt.Errorf("a staged chunk: %w", stoat.ErrCorrupt), err)
@@ -88,14 +86,18 @@ func (o *opened) open() {
 	}
 }
 
-// each calls fn with the records of a subtree, by key.
-func (st *start) each(t *txn, tree int, fn func(r *chunk.Record) error) error {
-	return st.eachChunk(t, tree, func(o *opened) error {
-		for i := range o.records {
-			if err := fn(&o.records[i]); err != nil {
-				return err
-			}
+// take calls fn with the records, which must follow the last one of the chunk before.
+func (o *opened) take(last []byte, fn func(r *chunk.Record) error) error {
+	if o.err == nil && bytes.Compare(o.records[0].Key, last) <= 0 {
+		o.err = invalid("a state of a checkpoint: chunks are not in order")
+	}
+	if o.err != nil {
+		return o.err
+	}
+	for i := range o.records {
+		if err := fn(&o.records[i]); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }

@@ -1,6 +1,10 @@
 package replica
 
-import "testing"
+import (
+	"bytes"
+	"reflect"
+	"testing"
+)
 
 // The author of a checkpoint may have its right by a grant that the checkpoint does not cover,
 // since others had not seen it: others start with the checkpoint nevertheless.
@@ -40,4 +44,46 @@ func (p *peer) numberOf(log LogID) (number uint32) {
 		return err
 	})
 	return number
+}
+
+// A start keeps the acts of many chunks of logs as they are: the memory in which a chunk is opened
+// is used for others.
+func TestStart_keepsActsOfManyChunks(t *testing.T) {
+	a := newPeer(t, nil)
+	late := newPeer(t, a)
+	const acts = 200
+	for n := range acts {
+		prefix := bytes.Repeat([]byte{byte(n)}, 4000)
+		a.grant(late, Write, In("tasks").Prefix(prefix))
+	}
+	must(t, a.checkpoint())
+	must(t, a.space.Seal())
+	must(t, a.space.Prune())
+	chunks := 0
+	a.inTx(func(t *txn) error {
+		o, err := t.offering()
+		chunks = len(o.trees[0].leaves)
+		return err
+	})
+	if chunks < 6 {
+		t.Fatalf("the acts are in %d chunks", chunks)
+	}
+	startWith(t, a, late)
+	sent := func(p *peer) (all [][]byte) {
+		p.inTx(func(t *txn) error {
+			return t.eachAct(func(at spot) error {
+				stored, err := t.sent(at.log, at.seq)
+				all = append(all, bytes.Clone(stored))
+				return err
+			})
+		})
+		return all
+	}
+	if want, got := sent(a), sent(late); len(want) < acts || !reflect.DeepEqual(got, want) {
+		t.Errorf("%d acts differ from %d", len(got), len(want))
+	}
+	must(t, late.verify())
+	if a.root() != late.root() {
+		t.Error("the roots differ")
+	}
 }

@@ -73,8 +73,7 @@ func (r *Record) ParseNormal(p []byte) error {
 		in.Fail("a state is empty")
 	}
 	for range n {
-		name := r.name(in.Bytes(1, entry.FieldMax), len(r.Fields))
-		f := Field{Name: name, Kind: entry.OpKind(in.Byte())}
+		f := Field{Name: r.name(in.Bytes(1, entry.FieldMax)), Kind: entry.OpKind(in.Byte())}
 		f.takeNormal(r, &in)
 		if in.Err() != nil {
 			break

@@ -76,33 +76,17 @@ type room struct {
 	stamps   []Stamp
 	table    table
 	names    map[string]string // of fields: texts by their bytes
-	order    []string          // the last ones: those of one collection come in the same order
 }
 
 // namesMax is how many names of fields a room keeps.
 const namesMax = 1 << 10
 
-// name returns the name of a field as a text, which states of one collection share. There are
-// so many fields before it.
-func (r *Record) name(p []byte, before int) string {
+// name returns the name of a field as a text, which states of one collection share.
+func (r *Record) name(p []byte) string {
 	m := r.room
 	if m == nil {
 		return string(p)
 	}
-	if before < len(m.order) && m.order[before] == string(p) {
-		return m.order[before]
-	}
-	name := m.name(p)
-	if before < namesMax {
-		for len(m.order) <= before {
-			m.order = append(m.order, "")
-		}
-		m.order[before] = name
-	}
-	return name
-}
-
-func (m *room) name(p []byte) string {
 	if name, ok := m.names[string(p)]; ok {
 		return name
 	}
