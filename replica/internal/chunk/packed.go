@@ -17,7 +17,7 @@ type Packed struct {
 // The first byte of a form says what follows.
 const (
 	plain      = 0 // the chunk
-	compressed = 1 // the chunk as a Zstandard frame
+	compressed = 1 // Zstandard frames that make the chunk
 )
 
 // Of chunks that are compressed: the least bytes that are worth it, and the most, so that no form
@@ -27,7 +27,7 @@ const (
 	packMax = 1 << 20
 )
 
-// FormMax is the most bytes of a form.
+// FormMax is the most bytes of a form. One that is compressed is not longer than its chunk.
 const FormMax = SizeMax + 1
 
 // errForm reports bytes that are not the form of a chunk.
@@ -73,7 +73,7 @@ func (u *Unpacker) Unpack(form []byte) ([]byte, error) {
 		return nil, errForm
 	case form[0] == plain:
 		return form[1:], nil
-	case form[0] != compressed:
+	case form[0] != compressed || len(form) > packMax:
 		return nil, errForm
 	}
 	z, err := decoder()
@@ -86,6 +86,9 @@ func (u *Unpacker) Unpack(form []byte) ([]byte, error) {
 	p, err := z.DecodeAll(form[1:], u.buf)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errForm, err)
+	}
+	if len(form) > len(p) { // frames may have what makes nothing of the chunk
+		return nil, errForm
 	}
 	return p, nil
 }

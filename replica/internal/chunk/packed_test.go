@@ -43,6 +43,11 @@ func TestUnpack_refusesWhatIsNoForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	packed := z.EncodeAll(bytes.Repeat([]byte("record "), 1000), []byte{compressed})
+	empty := z.EncodeAll([]byte{}, nil)
+	if len(empty) == 0 { // a frame of no bytes, without its size
+		empty = []byte{0x28, 0xB5, 0x2F, 0xFD, 0x20, 0, 1, 0, 0}
+	}
+	skipped := append([]byte{0x50, 0x2A, 0x4D, 0x18, 0, 0, 4, 0}, make([]byte, 4<<16)...)
 	for name, form := range map[string][]byte{
 		"nothing":         {},
 		"an unknown form": {2, 1, 2, 3},
@@ -51,6 +56,8 @@ func TestUnpack_refusesWhatIsNoForm(t *testing.T) {
 		"too much":        make([]byte, FormMax+1),
 		"a bomb":          z.EncodeAll(make([]byte, 64*packMax), []byte{compressed}),
 		"many frames":     append(packed[:1:1], bytes.Repeat(packed[1:], 200)...),
+		"empty frames":    append(packed[:len(packed):len(packed)], bytes.Repeat(empty, 1000)...),
+		"skipped bytes":   append(packed[:len(packed):len(packed)], skipped...),
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -78,7 +85,7 @@ func FuzzUnpack(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(p) > max(packMax, len(form)) {
+		if len(form) > len(p)+1 || form[0] == compressed && len(p) > packMax {
 			t.Errorf("a form of %d bytes makes %d", len(form), len(p))
 		}
 	})
