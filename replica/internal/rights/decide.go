@@ -64,12 +64,14 @@ func (t *Tree) Since(before *Tree) (changes []Change) {
 func (t *Tree) revokesOtherwise(grant entry.Head, before *Tree) bool {
 	return slices.ContainsFunc(t.revokes[grant], func(r *revocation) bool {
 		old := before.revocations[r.At]
-		return old == nil || (old.why == nil) != (r.why == nil)
+		counted := old != nil && old.why == nil
+		return counted != (r.why == nil)
 	})
 }
 
 // Why an act has no effect now.
 var (
+	errUndecided = errors.New("it is not decided yet")
 	errCut       = errors.New("its log is cut before it")
 	errNotAbove  = errors.New("the grant that it is made under is not above the one that it ends")
 	errNotEnough = errors.New("not enough roots have endorsed it")

@@ -158,7 +158,7 @@ func (t *Tree) Add(f *Fact, past Past) (changes []Change, void error) {
 		return t.decide(g, past, nil), nil
 	case f.Act.Revoke != nil:
 		target := f.Act.Revoke.Grant
-		r := &revocation{Fact: f}
+		r := &revocation{f, errUndecided}
 		t.revokes[target] = append(t.revokes[target], r)
 		t.revocations[f.At] = r
 		return t.decideAt(target, past), nil
