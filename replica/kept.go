@@ -8,6 +8,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/session"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
@@ -266,11 +267,15 @@ func (t *txn) putStub(at spot, time hlc.Time, hash entry.Hash) error {
 	return t.entries.Put(entryKey(nil, "", at.log, at.seq), p)
 }
 
-// whyMissing returns ErrPruned for an entry that the checkpoint covers, and err for others.
+// whyMissing returns ErrPruned for an entry that the checkpoint covers, session.ErrEnded for one
+// that its log does not have any more, and err for others.
 func (t *txn) whyMissing(at spot, err error) error {
 	hz, failed := t.horizonOf()
 	if failed == nil && hz != nil && at.seq < hz.covers[at.log] {
 		return ErrPruned
+	}
+	if h, headErr := t.head(at.log); headErr == nil && at.seq >= max(h.next, h.sealed) {
+		return session.ErrEnded
 	}
 	return errors.Join(err, failed)
 }

@@ -170,7 +170,7 @@ func (s *Session) few() bool {
 func (s *Session) stop() {
 	g := &s.source
 	g.started, g.stopped, g.listing, g.marked = false, true, false, false
-	g.cursors = nil
+	g.cursors, g.offering.giving = nil, giving{}
 	s.mu.Lock()
 	g.final, g.acknowledged, g.opens = false, false, nil
 	s.mu.Unlock()

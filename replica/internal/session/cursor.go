@@ -35,7 +35,7 @@ func (q *cursors) Pop() any {
 // addCursor puts a log on its way to the peer.
 func (s *Session) addCursor(c cursor) (err error) {
 	if c.time, err = s.space.Time(c.log, c.seq); err != nil {
-		gone, failed := s.isGone(&c)
+		gone, failed := s.isGone(&c, err)
 		switch {
 		case gone:
 			return nil
@@ -48,9 +48,15 @@ func (s *Session) addCursor(c cursor) (err error) {
 	return nil
 }
 
-// isGone reports whether a log has given way to another branch since the cursor was made, so that
-// it has fewer entries. The peer hears of its new end as of any other.
-func (s *Session) isGone(c *cursor) (bool, error) {
+// isGone reports whether entries cannot be read because their log has given way to another branch
+// since the cursor was made, so that it has fewer. The peer hears of those that follow.
+func (s *Session) isGone(c *cursor, why error) (bool, error) {
+	if errors.Is(why, ErrEnded) {
+		return true, nil
+	}
+	if !errors.Is(why, ErrPruned) {
+		return false, nil
+	}
 	end, err := s.space.End(c.log)
 	return err == nil && end < c.end, err
 }

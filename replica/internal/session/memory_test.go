@@ -290,8 +290,6 @@ func (m *memory) Run(log uint32, first uint64, _ *Reader) (*Run, error) {
 }
 
 // Time returns a time by which logs take turns.
-func (m *memory) End(uint32) (uint64, error) { return 1 << 40, nil }
-
 func (m *memory) Time(log uint32, seq uint64) (uint64, error) { return seq<<32 | uint64(log), nil }
 
 func (m *memory) Apply(session uint64, runs []*Run) (refusals []Refusal, err error) {

@@ -14,6 +14,7 @@ func (m *memory) Chunk(*Reader, entry.Hash, ChunkID) ([]byte, error)   { return 
 func (m *memory) Lacking([]chunk.Hash) ([]int, error)                  { return nil, errMemory }
 func (m *memory) KeepSlices([][]byte) error                            { return errMemory }
 func (m *memory) Leaf(entry.Hash, ChunkID) (leaf chunk.Hash, ok bool)  { return leaf, false }
+func (m *memory) End(uint32) (uint64, error)                           { return 1 << 40, nil }
 func (m *memory) Stage([]chunk.Packed) error                           { return errMemory }
 func (m *memory) StagePart(chunk.Hash, [32]byte, uint64, []byte) error { return errMemory }
 func (m *memory) Join(chunk.Hash, [32]byte) (bool, error)              { return false, errMemory }

@@ -107,6 +107,10 @@ type Reader struct {
 // Asks reports whether the reader asks for the content of a collection.
 func (r *Reader) Asks(collection string) bool { return r.All || r.Collections[collection] }
 
+// ErrEnded is the reason why a source does not give an entry: it has given way to another branch of
+// the log, which may have less.
+var ErrEnded = errors.New("the log has fewer entries now")
+
 // ErrLacking is the reason why a source does not give a run: it has not all of its content.
 var ErrLacking = errors.New("this replica lacks content of the entries")
 

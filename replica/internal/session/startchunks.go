@@ -13,16 +13,17 @@ type chunkOf struct {
 
 // packed is the form of a chunk.
 type packed struct {
-	of    chunkOf
-	bytes int // of the chunk
-	form  []byte
-	err   error
+	of   chunkOf
+	form []byte
+	err  error
 }
 
-// keptMax is the most bytes of a chunk that a source reads ahead, and keeps while its peer is slow.
+// keptMax is the most bytes of a form that a source keeps while its peer is slow. A chunk that
+// makes a longer one is read again for each burst of it.
 const keptMax = 1 << 20
 
-// giving is what a source has of the chunks that it gives. It is of the writer alone.
+// giving is what a source has of the chunks that it gives, while it gives any. It is of the writer
+// alone.
 type giving struct {
 	now     packed      // the last one that was asked for, if it is kept
 	next    chunkOf     // the one that is packed in the background
@@ -30,7 +31,8 @@ type giving struct {
 }
 
 // formOf returns the form of a chunk, or nil if the space has none. The next one that the peer
-// wants is packed meanwhile.
+// wants is packed meanwhile. What was read counts as given: a right to some collections that ends
+// keeps the peer from the chunks behind these two.
 func (s *Session) formOf(of chunkOf) ([]byte, error) {
 	g := &s.source.offering.giving
 	if g.now.of == of && g.now.form != nil {
@@ -47,7 +49,7 @@ func (s *Session) formOf(of chunkOf) ([]byte, error) {
 		p = packChunk(of, content)
 	}
 	g.now, g.packing = packed{}, nil
-	if p.err == nil && p.bytes <= keptMax {
+	if p.err == nil && len(p.form) <= keptMax {
 		g.now = p
 		s.packNext(of.checkpoint)
 	}
@@ -78,5 +80,5 @@ func (s *Session) packNext(checkpoint entry.Hash) {
 
 func packChunk(of chunkOf, content []byte) packed {
 	form, err := chunk.Pack(content)
-	return packed{of, len(content), form, err}
+	return packed{of, form, err}
 }

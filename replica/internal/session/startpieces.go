@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/stoatdb/stoat/replica/internal/chunk"
 )
@@ -82,7 +83,7 @@ func (s *Session) takeChunk(id ChunkID) error {
 		}
 	case id.Tree == ofOffer && SliceHash(content) == leaf:
 		st.slices, st.size = append(st.slices, bytes.Clone(content)), st.size+len(content)
-	case id.Tree != ofOffer && st.unpacker.Is(content, leaf):
+	case id.Tree != ofOffer && isForm(content, leaf):
 		p := chunk.Packed{Leaf: leaf, Form: bytes.Clone(content)}
 		st.chunks, st.size = append(st.chunks, p), st.size+len(content)
 	default:
@@ -110,6 +111,16 @@ func (s *Session) joinParts(leaf chunk.Hash) error {
 		err = broken("a chunk that is not of its checkpoint")
 	}
 	return err
+}
+
+// unpackers are shared by all sessions, which use one for a moment each.
+var unpackers = sync.Pool{New: func() any { return &chunk.Unpacker{} }}
+
+// isForm reports whether a form is that of the chunk of a leaf.
+func isForm(form []byte, leaf chunk.Hash) bool {
+	u := unpackers.Get().(*chunk.Unpacker)
+	defer unpackers.Put(u)
+	return u.Is(form, leaf)
 }
 
 // leafOf returns the hash that a chunk, or a slice, must have.

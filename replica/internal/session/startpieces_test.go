@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -162,5 +163,23 @@ func TestOffer_takesManyProofRuns(t *testing.T) {
 	got, err := ParseOffer(o.Append(nil))
 	if err != nil || len(got.Evidence) != len(o.Evidence) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Chunks that compress are staged as they were sent.
+func TestStart_takesChunksThatCompress(t *testing.T) {
+	g := newGiver(3*FrameMax, 100, stageMin)
+	for n := range g.offer.Trees[0] {
+		p := bytes.Repeat([]byte("a record "), len(g.chunks[ChunkID{0, n}]))
+		p[0] = byte(n)
+		g.chunks[ChunkID{0, n}], g.offer.Trees[0][n] = p, chunk.Leaf(p)
+	}
+	if err := g.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	b := newBeginner()
+	read := g.visit(t, b, 1<<30)
+	if !b.hasInstalled() || len(b.staged) != len(g.chunks) || read > FrameMax {
+		t.Errorf("%d chunks are staged, after %d bytes", len(b.staged), read)
 	}
 }

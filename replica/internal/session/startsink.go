@@ -36,10 +36,9 @@ type starting struct {
 	credit  int          // for which the peer was not granted others yet
 
 	// Whole, and not stored yet, with the bytes of all of them.
-	chunks   []chunk.Packed
-	slices   [][]byte
-	size     int
-	unpacker chunk.Unpacker
+	chunks []chunk.Packed
+	slices [][]byte
+	size   int
 }
 
 // starts reports whether this replica is to start from a checkpoint, and may.

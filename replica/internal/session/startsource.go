@@ -78,7 +78,7 @@ func (s *Session) insteadOf(err error, content bool) error {
 // dropCursor ends the log that is first on its way to the peer, because of an error.
 func (s *Session) dropCursor(err error) error {
 	c := &s.source.cursors[0]
-	gone, failed := s.isGone(c)
+	gone, failed := s.isGone(c, err)
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
@@ -155,7 +155,7 @@ func (s *Session) giveCheckpoint(dst []byte) ([]byte, error) {
 	var p []byte
 	if offer != nil {
 		p = offer.append(nil)
-		o.given, o.left, o.ends = offer.Checkpoint, nil, false
+		o.given, o.left, o.ends, o.giving = offer.Checkpoint, nil, false, giving{}
 	}
 	return s.giveWhole(dst, frameCheckpoint, p), nil
 }
@@ -170,7 +170,7 @@ func (s *Session) giveChunk(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	if uint64(len(content)) <= o.at {
-		o.left, o.ends, o.offer = nil, false, true
+		o.left, o.ends, o.offer, o.giving = nil, false, true, giving{}
 		return dst, nil
 	}
 	for rest := content[o.at:]; len(dst) < burst && s.spend(0); {
@@ -184,6 +184,9 @@ func (s *Session) giveChunk(dst []byte) ([]byte, error) {
 		next.N, o.at = next.N+1, 0
 		if next.Count--; next.Count == 0 {
 			o.left = o.left[1:]
+		}
+		if len(o.left) == 0 {
+			o.giving = giving{}
 		}
 		break
 	}
