@@ -49,18 +49,29 @@ func (s *Space) takenBy(skew time.Duration) error {
 	return err
 }
 
-// mergeDue merges what has waited for a time that has come. Nothing else may arrive.
-func (s *Space) mergeDue() error {
+// noteClock takes what the clock of a device says that has come to a session, unless the device may
+// not read: then anybody may say that. It merges what has waited for a time that has come.
+func (s *Space) noteClock(device DeviceID, skew time.Duration) error {
 	var due []uint32
 	err := s.db.View(func(tx *stoat.Tx) error {
 		t, err := s.in(tx)
-		if err == nil {
-			due, err = t.due(false)
+		if err != nil {
+			return err
 		}
+		if reason, err := t.mayRead(device); err != nil || reason != nil {
+			return err
+		}
+		s.mu.Lock()
+		s.skew = skew
+		s.mu.Unlock()
+		due, err = t.due(false)
 		return err
 	})
-	if err != nil || len(due) == 0 {
-		return err
+	if err == nil && len(due) > 0 {
+		err = s.apply(nil)
 	}
-	return s.apply(nil)
+	if errors.Is(err, stoat.ErrNoSpace) || errors.Is(err, stoat.ErrReadOnly) {
+		err = nil // it goes on waiting, and the peer can be given what is here
+	}
+	return err
 }

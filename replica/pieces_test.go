@@ -17,7 +17,7 @@ func TestStart_keepsPiecesOfFewDevices(t *testing.T) {
 	form, err := chunk.Pack(content)
 	must(t, err)
 	honest := DeviceID{1, 2, 3}
-	p.space.meet(7, honest, 0)
+	p.space.meet(7, honest)
 	e := endpoint{p.space}
 	must(t, e.StagePart(leaf, honest, 0, form[:9]))
 	for n := range 10 * giversKept {

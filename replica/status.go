@@ -194,10 +194,9 @@ func (s *Space) noteRefusal(id EntryID, reason error) {
 }
 
 // meet notes that a session with a device has begun.
-func (s *Space) meet(session uint64, device DeviceID, skew time.Duration) {
+func (s *Space) meet(session uint64, device DeviceID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.skew = skew
 	if s.peers == nil {
 		s.peers = map[uint64]Peer{}
 	}

@@ -93,7 +93,7 @@ type SyncStatus struct {
 // that hold a right in the space: see [Space.MayRead]. What a device brings may have its grant.
 //
 // Sync returns nil if the peer ended the session, having everything. With Once, it returns
-// [ErrNotAllowed] if one side may not read, [ErrNotTaken] if the peer has refused entries; all
+// [ErrNotAllowed] if one side may not read, and [ErrNotTaken] if the peer has refused entries; all
 // others were taken. It returns [ErrAhead] if the peer has taken everything, and what this device
 // wrote does not count there yet.
 func Sync(ctx context.Context, s *Space, conn io.ReadWriteCloser, opts *SyncOptions) error {
@@ -144,9 +144,9 @@ func runSession(
 				return err
 			}
 		}
-		s.meet(config.Number, key, ahead)
+		s.meet(config.Number, key)
 		met, skew = s, ahead
-		return nil
+		return s.noteClock(key, ahead)
 	}
 	if opts.OnStatus != nil {
 		config.Report = func(now session.Status) {
@@ -160,9 +160,6 @@ func runSession(
 		if s.device == nil {
 			_ = conn.Close()
 			return errNoDevice
-		}
-		if err := s.mergeDue(); err != nil {
-			return errors.Join(err, conn.Close())
 		}
 		defer s.follow()()
 	}

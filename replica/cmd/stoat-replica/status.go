@@ -176,8 +176,8 @@ waiting    %s
 	st.printMissing(s)
 	st.printCheckpoint(s)
 	if st.Ahead > 0 {
-		fmt.Fprintf(s.out, "ahead      what this device wrote is %s ahead of the clock, and waits at "+
-			"others: set the clock\n", time.Duration(st.Ahead)*time.Second)
+		fmt.Fprintf(s.out, "ahead      what this device wrote is %s ahead, and waits at others: set the "+
+			"clock that is wrong\n", time.Duration(st.Ahead)*time.Second)
 	}
 	if st.Ended > 0 {
 		fmt.Fprintf(s.out, "ended      %s\n", entriesText(int64(st.Ended)))
