@@ -56,17 +56,34 @@ func (t *txn) makeCheckpoint() error {
 		return err
 	}
 	act, salts, err := t.newCheckpoint()
-	if err == nil {
-		err = t.fits(act)
-	}
 	if err != nil {
 		return err
+	}
+	if err := t.fits(act); err != nil {
+		return errors.Join(err, t.unstageBases())
 	}
 	return t.issueCheckpoint(act, salts)
 }
 
+// unstageBases removes the bases of a horizon that is not made.
+func (t *txn) unstageBases() error {
+	hz, err := t.horizonOf()
+	if err != nil {
+		return err
+	}
+	number := uint64(1)
+	if hz != nil {
+		number = hz.number + 1
+	}
+	bases, err := t.bases()
+	if err != nil {
+		return err
+	}
+	return bases.DeleteRange(stoat.Range{Start: baseKey(nil, number, 0, nil)})
+}
+
 // fits returns an error that is stoat.ErrTooLarge unless a checkpoint fits into an entry, before
-// anything is written.
+// one is issued.
 func (t *txn) fits(act *entry.Checkpoint) error {
 	t.space.mu.Lock()
 	limit := t.space.entryMax

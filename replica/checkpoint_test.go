@@ -325,3 +325,38 @@ func TestCheckpoint_ofTooManyCollections(t *testing.T) {
 	must(t, p.verify())
 	p.put(task{ID: 1, Title: "goes on"})
 }
+
+// A checkpoint that is prepared and not made leaves no states for one that covers something else.
+func TestCheckpoint_leavesNothingOfOneThatDoesNotFit(t *testing.T) {
+	a := newPeer(t, nil)
+	guest := newGuest(t, a)
+	a.grant(guest, Write)
+	a.put(task{ID: 1, Title: "covered"})
+	for range 2 {
+		together(t, a, guest)
+		guest.put(task{ID: 2, Title: "by the guest"})
+	}
+	together(t, a, guest)
+	a.put(task{ID: 1, Title: "not covered"})
+	a.inTx(func(x *txn) error {
+		count := func() (n int) {
+			bases, err := x.bases()
+			must(t, err)
+			for range bases.Keys(stoat.Range{}) {
+				n++
+			}
+			return n
+		}
+		if _, _, err := x.newCheckpoint(); err != nil {
+			return err
+		}
+		prepared := count()
+		if err := x.unstageBases(); err != nil {
+			return err
+		}
+		if left := count(); prepared == 0 || left != 0 {
+			t.Errorf("of %d states, %d are left", prepared, left)
+		}
+		return nil
+	})
+}
