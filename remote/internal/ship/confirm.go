@@ -17,10 +17,10 @@ func (s *Shipper) Confirm(ctx context.Context) error {
 	if ended != nil {
 		return ended
 	}
-	s.writing.Lock()
-	proof := s.writer.Proof()
-	s.writing.Unlock()
 	for tries := 1; ; tries++ {
+		s.writing.Lock()
+		proof := s.writer.Proof()
+		s.writing.Unlock()
 		err := proof.Confirm(ctx)
 		switch {
 		case err == nil:
@@ -28,6 +28,7 @@ func (s *Shipper) Confirm(ctx context.Context) error {
 		case errors.Is(err, history.ErrFenced):
 			s.fence(err)
 			return err
+		case errors.Is(err, history.ErrMoved) && ctx.Err() == nil: // the next proof is of now
 		case !sleep(ctx, backOff(tries), nil):
 			return fmt.Errorf("confirm: %w", errors.Join(context.Cause(ctx), err))
 		}

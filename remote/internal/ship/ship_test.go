@@ -87,8 +87,18 @@ func (b *barrier) pass(name string) {
 // started returns a shipper of a new database, in a store behind a barrier, whose commits wait.
 func started(t testing.TB, b *barrier) (*Shipper, *engine.Engine, *memstore.Store) {
 	t.Helper()
+	s, e, store := startedWith(t, b.plan)
+	t.Cleanup(func() { b.set(false) }) // before the shipper stops
+	return s, e, store
+}
+
+// startedWith is started with any plan of requests.
+func startedWith(
+	t testing.TB, plan func(faultstore.Request) faultstore.Fate,
+) (*Shipper, *engine.Engine, *memstore.Store) {
+	t.Helper()
 	store := memstore.New()
-	source, err := NewSource(t.Context(), faultstore.NewServer(store).Client(b.plan))
+	source, err := NewSource(t.Context(), faultstore.NewServer(store).Client(plan))
 	ok(t, err)
 	s := New(source, Config{
 		Withhold: true, Window: 2, Uploads: 1, MaxLag: time.Hour, Retention: time.Hour,
@@ -97,7 +107,6 @@ func started(t testing.TB, b *barrier) (*Shipper, *engine.Engine, *memstore.Stor
 	ok(t, err)
 	ok(t, s.Start(e))
 	t.Cleanup(func() {
-		b.set(false)
 		_ = e.Close() // some tests have poisoned it
 		_ = s.Stop(t.Context())
 	})
