@@ -193,6 +193,10 @@ func newDB(ctx context.Context, store objstore.Store, o *Options) (*DB, error) {
 // ([Options.CacheBytes]), as after [Reader.TakeOver]. With [Wait], Open returns once everything in
 // the folder is in the store. The context is for that and the claim; once Open has returned, it has
 // no effect.
+//
+// Requests that fail may be made again for some seconds, after which Open returns why they fail.
+// But a claim whose outcome is unknown is made again until ctx ends, since it may have taken the
+// role.
 func Open(ctx context.Context, store objstore.Store, dir string, opts *Options) (*DB, error) {
 	settings, _ := hook.Of(opts)
 	db, err := open(ctx, store, dir, opts.withDefaults(), settings)

@@ -9,11 +9,13 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // TakeOver takes the role of the writer, with a claim that depends on the state which it follows,
 // and calls settle with the replica, which shows that state by then and does not change any more.
-// Requests that fail are made again, until ctx ends.
+// Requests that fail are made again, until ctx ends, or [claimTries] times with Config.AtOnce. An
+// error of claim ends it at once.
 //
 // If it returns an error, or settle does, the tail follows the log as before; the claim may have
 // been made. Otherwise the tail has ended. It must not be called together with Close.
@@ -36,7 +38,10 @@ func (t *Tail) TakeOver(
 	return nil
 }
 
-// claim reads to the end of the log and claims there, until that succeeds or ctx ends.
+// claimTries is how often a claim is tried whose caller waits for it: for 20 s or so.
+const claimTries = 12
+
+// claim reads to the end of the log and claims there, until that succeeds, or cannot, or ctx ends.
 func (t *Tail) claim(
 	ctx context.Context, as *history.Log, decide func(*object.State) (object.Claim, error),
 ) (*history.Writer, error) {
@@ -46,7 +51,7 @@ func (t *Tail) claim(
 	defer func() { as.Failed = before }()
 	caughtUp := t.config.AtOnce && !t.behind
 	for tries := 1; ; tries++ {
-		w, err := t.tryClaim(ctx, as, decide, caughtUp)
+		w, final, err := t.tryClaim(ctx, as, decide, caughtUp)
 		caughtUp = false
 		t.claiming(began, err)
 		switch {
@@ -54,7 +59,9 @@ func (t *Tail) claim(
 			return w, nil
 		case errors.Is(err, history.ErrBehind):
 			tries = 0
-		case errors.Is(err, corrupt.Err):
+		case final, errors.Is(err, corrupt.Err):
+			return nil, err
+		case t.config.AtOnce && tries >= claimTries && !errors.Is(err, objstore.ErrUnknown):
 			return nil, err
 		default:
 			sleep(ctx, min(backOff(tries), t.config.PollMax), nil)
@@ -65,20 +72,22 @@ func (t *Tail) claim(
 	}
 }
 
+// tryClaim is one try of claim. An error is final if another try would end with it, too.
 func (t *Tail) tryClaim(
 	ctx context.Context, as *history.Log, decide func(*object.State) (object.Claim, error),
 	caughtUp bool,
-) (*history.Writer, error) {
+) (w *history.Writer, final bool, err error) {
 	if !caughtUp {
 		if err := t.catchUp(ctx); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	claim, err := decide(t.follower.State())
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
-	return t.follower.Claim(ctx, as, claim)
+	w, err = t.follower.Claim(ctx, as, claim)
+	return w, false, err
 }
 
 // catchUp makes the replica show what the log has now.

@@ -39,7 +39,8 @@ const (
 type Config struct {
 	Poll, PollMax time.Duration // between two looks at the log: at first, and if nothing happens
 
-	// AtOnce says that TakeOver is called at once, so its first try need not look at the log again.
+	// AtOnce says that TakeOver is called at once, so its first try need not look at the log again,
+	// and that its caller is told what fails rather than waiting for a store to recover.
 	AtOnce bool
 
 	// Replica opens the replica of a database, whose log begins with the object of the given id.
