@@ -60,7 +60,12 @@ func TestWriter_storesALargeEdit(t *testing.T) {
 			Number: 1 + uint64(i), Size: 300, Entries: 1, RawBytes: 2, Smallest: key, Largest: key,
 		})
 	}
-	check(t, w.Append(t.Context(), []object.Part{commit()[0], {Edit: e}}))
+	if err := w.Append(t.Context(), []object.Part{commit()[0], {Edit: e}}); !errors.Is(
+		err, object.ErrTooLarge) {
+		t.Errorf("with a commit, which waits for all of it: %v", err)
+	}
+	check(t, w.Append(t.Context(), commit()))
+	check(t, w.Append(t.Context(), []object.Part{{Edit: e}}))
 	f, end, err := l.Open(t.Context())
 	check(t, err)
 	for f.State().Number < end {

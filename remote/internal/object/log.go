@@ -56,11 +56,12 @@ type Commits struct {
 // Last returns the number of the last commit.
 func (c *Commits) Last() uint64 { return c.First + uint64(len(c.Batches)) - 1 }
 
-// logRawMax is the most that the payload of a log object without an edit may hold.
+// logRawMax is the most that the payload of a log object may hold, unless it has an edit and no
+// commits.
 const logRawMax = 2 * LogBytesMax
 
 // EncodeLog returns a log object. It is an error if readers would refuse it. If it is larger than
-// [LogBytesMax], or [EditBytesMax] with an edit, the error is ErrTooLarge.
+// [LogBytesMax], or [EditBytesMax] with an edit and no commits, the error is ErrTooLarge.
 func (c *Codec) EncodeLog(l *Log) ([]byte, error) {
 	err := errors.Join(l.check(logKind), l.verify())
 	var payload, p []byte
@@ -80,13 +81,15 @@ func (c *Codec) EncodeLog(l *Log) ([]byte, error) {
 	return p, nil
 }
 
-// fits returns an error if an object is too large for what it is: it would hold up commits.
+// fits returns an error if an object is too large for what it is: its commits would wait for all of
+// it.
 func (l *Log) fits(rawBytes, storedBytes int) error {
 	hasEdit := slices.ContainsFunc(l.Parts, func(p Part) bool { return p.Edit != nil })
-	if hasEdit || rawBytes <= logRawMax && storedBytes <= LogBytesMax {
+	hasCommits := slices.ContainsFunc(l.Parts, func(p Part) bool { return p.Commits != nil })
+	if hasEdit && !hasCommits || rawBytes <= logRawMax && storedBytes <= LogBytesMax {
 		return nil
 	}
-	return fmt.Errorf("%d bytes, %d stored, without an edit: %w", rawBytes, storedBytes, ErrTooLarge)
+	return fmt.Errorf("%d bytes, %d stored: %w", rawBytes, storedBytes, ErrTooLarge)
 }
 
 func (l *Log) payload() (payload []byte) {

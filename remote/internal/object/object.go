@@ -23,11 +23,11 @@ import (
 const (
 	// HeaderBytes is the length of the header of an object.
 	HeaderBytes = 104
-	// LogBytesMax is the size of the largest log object without an edit. The time that it takes to
-	// store one is the time that commits wait.
+	// LogBytesMax is the size of the largest log object, unless it has an edit and no commits. The
+	// time that it takes to store one is the time that commits wait.
 	LogBytesMax = 8 << 20
-	// EditBytesMax is the size of the largest log object with an edit, which cannot be divided: as
-	// large as a state, so a database of any size that has a state can come in one.
+	// EditBytesMax is the size of the largest log object with an edit and no commits. An edit cannot
+	// be divided: as large as a state, so a database of any size that has a state can come in one.
 	EditBytesMax = StateBytesMax
 	// StateBytesMax is the size of the largest state, compressed or not. Two million tables fit.
 	StateBytesMax = 256 << 20
