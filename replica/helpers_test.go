@@ -252,22 +252,34 @@ func (g givesToAll) Run(log uint32, first uint64, _ *session.Reader) (*session.R
 func meeting(a, b *peer) error {
 	x, y := net.Pipe()
 	ctx := context.Background()
-	sync := func(p *peer, conn net.Conn) error {
+	sync := func(p, with *peer, conn net.Conn) error {
 		config := &session.Config{Spaces: []session.Space{givesToAll{endpoint{p.space}}}}
-		return unlessAhead(wrap(p.space.name, runSession(ctx, config, conn, once)))
+		return p.unlessAhead(with, wrap(p.space.name, runSession(ctx, config, conn, once)))
 	}
 	done := make(chan error, 1)
-	go func() { done <- sync(b, y) }()
-	err := sync(a, x)
+	go func() { done <- sync(b, a, y) }()
+	err := sync(a, b, x)
 	return errors.Join(err, <-done)
 }
 
-// unlessAhead returns the error of a session, unless it is that clocks differ: it ended well then.
-func unlessAhead(err error) error {
-	if errors.Is(err, ErrAhead) {
-		return nil
+// unlessAhead returns the error of a session with another replica, unless it says that what this
+// one wrote waits there, and it does: the session ended well then.
+func (p *peer) unlessAhead(with *peer, err error) error {
+	if !errors.Is(err, ErrAhead) {
+		return err
 	}
-	return err
+	ahead := time.Duration(0)
+	failed := p.db.View(func(tx *stoat.Tx) error {
+		t, err := p.space.in(tx)
+		if err == nil {
+			ahead, err = t.ahead(with.now)
+		}
+		return err
+	})
+	if failed != nil || ahead == 0 {
+		return errors.Join(err, failed)
+	}
+	return nil
 }
 
 // agree fails the test unless replicas have the same state.

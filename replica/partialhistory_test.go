@@ -196,7 +196,7 @@ func (h *history) meetPartial(p, q *peer, count *partialStarts) {
 		before[i], lacked[i] = p.started(), len(p.withheld())
 	}
 	_, _, here, there := sessionOf(h.t, p.space, q.space)
-	err := errors.Join(unlessAhead(here), unlessAhead(there))
+	err := errors.Join(p.unlessAhead(q, here), q.unlessAhead(p, there))
 	switch {
 	case errors.Is(err, ErrPruned) && p != h.peers[0] && q != h.peers[0]:
 		count.none++

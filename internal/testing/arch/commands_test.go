@@ -215,6 +215,8 @@ func (c *commands) stoatProblem(words []string) string {
 	return ""
 }
 
+const noTest = "^$" // the pattern of who wants benchmarks only
+
 // goProblem checks the folders, tests and flags of a go command.
 func (c *commands) goProblem(verb string, words []string) string {
 	if !slices.Contains([]string{"run", "test", "build", "vet"}, verb) {
@@ -234,8 +236,10 @@ func (c *commands) goProblem(verb string, words []string) string {
 			return "there is no folder " + path.Join(folder, pkg)
 		case word == "./cmd/stoat" && next != "":
 			return c.stoatProblem(words[i+1:])
-		case word == "-run" && !c.hasTest(next):
+		case word == "-run" && next != noTest && !c.hasTest(next):
 			return "there is no test " + next
+		case word == "-bench" && next != "." && !c.hasBenchmark(next):
+			return "there is no benchmark " + next
 		case strings.HasPrefix(word, "-") && strings.Contains(word, ".") && !c.strings[word[1:]]:
 			return "no test has the flag " + word
 		}
@@ -249,6 +253,13 @@ func (c *commands) hasTest(name string) bool {
 	return slices.ContainsFunc(c.tests, func(test string) bool {
 		return test == name || strings.HasPrefix(test, name+"_")
 	})
+}
+
+// hasBenchmark reports whether a benchmark has the name, with or without Benchmark. What follows a
+// slash is not looked at.
+func (c *commands) hasBenchmark(name string) bool {
+	name, _, _ = strings.Cut(name, "/")
+	return c.hasTest("Benchmark" + strings.TrimPrefix(name, "Benchmark"))
 }
 
 // everything returns the files of all modules.
