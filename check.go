@@ -3,6 +3,7 @@ package stoat
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // Check reads everything reachable in the files of the database, from the files and not from
@@ -29,8 +30,12 @@ func (db *DB) check(ctx context.Context, all bool) error {
 	if db.sealed == nil || err != nil && !errors.Is(err, ErrCorrupt) {
 		return err
 	}
-	if keys := db.sealed.CheckKeys(); keys != nil {
-		err = errors.Join(err, keys)
+	var found []error
+	if err != nil {
+		found = append(found, err)
 	}
-	return err
+	if joined, many := err.(interface{ Unwrap() []error }); many {
+		found = slices.Clone(joined.Unwrap())
+	}
+	return errors.Join(append(found, db.sealed.CheckKeys()...)...)
 }

@@ -65,9 +65,32 @@ func TestCheck_findsADamagedKeyFile(t *testing.T) {
 	ok(t, os.Truncate(filepath.Join(dir, folder.KeyName(1)), 60))
 	wantErr(t, db.Check(t.Context()), stoat.ErrCorrupt)
 	wantErr(t, db.CheckQuick(t.Context()), stoat.ErrCorrupt)
+	wantFindings(t, db, 2) // the file, and that one is too few
+	stray := filepath.Join(dir, folder.Table.Name(999_999))
+	ok(t, os.WriteFile(stray, nil, 0o600))
+	wantFindings(t, db, 3)
+	ok(t, os.Remove(stray))
 	ok(t, db.Close())
 	ok(t, stoat.Rekey(dir, keyed(1).Key, keyed(1).Key))
 	db = openKeyed(t, dir, keyed(1))
 	ok(t, db.Check(t.Context()))
 	ok(t, db.Close())
+}
+
+// wantFindings wants a check to tell so many findings, none of which are several.
+func wantFindings(t *testing.T, db *stoat.DB, want int) {
+	t.Helper()
+	err := db.Check(t.Context())
+	joined, many := err.(interface{ Unwrap() []error })
+	if !many {
+		t.Fatalf("error %v, want %d findings", err, want)
+	}
+	found := joined.Unwrap()
+	equal(t, len(found), want)
+	for _, one := range found {
+		wantErr(t, one, stoat.ErrCorrupt)
+		if strings.Contains(one.Error(), "\n") {
+			t.Errorf("one finding has several lines: %v", one)
+		}
+	}
 }

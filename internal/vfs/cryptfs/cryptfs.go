@@ -72,9 +72,9 @@ func (f *FS) keyring(in vfs.Files, dir string) *keyring {
 	return &keyring{files: in, dir: dir, key: f.key, seed: f.seed}
 }
 
-// CheckKeys returns what is wrong with the wrappings in the folder that was opened last. Without
+// CheckKeys returns all that is wrong with the wrappings in the folder that was opened last. Without
 // the last of them, the folder is lost.
-func (f *FS) CheckKeys() error {
+func (f *FS) CheckKeys() []error {
 	if ring := f.last.Load(); ring != nil {
 		return ring.check()
 	}

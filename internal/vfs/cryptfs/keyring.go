@@ -1,7 +1,6 @@
 package cryptfs
 
 import (
-	"errors"
 	"path/filepath"
 	"sync"
 
@@ -118,8 +117,8 @@ func (r *keyring) anyEncrypted() (string, error) {
 	return "", nil
 }
 
-// check returns what is wrong with the wrappings.
-func (r *keyring) check() error {
+// check returns all that is wrong with the wrappings.
+func (r *keyring) check() (found []error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.data == nil {
@@ -127,22 +126,21 @@ func (r *keyring) check() error {
 	}
 	all, err := readWrappings(r.files, r.dir)
 	if err != nil {
-		return err
+		return []error{err}
 	}
-	var errs []error
 	whole := 0
 	for _, w := range all {
 		switch err := w.verify(r.key, r.data); {
 		case err != nil:
-			errs = append(errs, err)
+			found = append(found, err)
 		default:
 			whole++
 		}
 	}
 	if whole < copies {
-		errs = append(errs, corrupt.New(filepath.Join(r.dir, names.KeyName(1)), 0, "of %d key files, %d "+
+		found = append(found, corrupt.New(filepath.Join(r.dir, names.KeyName(1)), 0, "of %d key files, %d "+
 			"are whole: write new ones with \"stoat rekey\", with the key that the database has", copies,
 			whole))
 	}
-	return errors.Join(errs...)
+	return found
 }

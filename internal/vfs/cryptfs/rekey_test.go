@@ -186,7 +186,7 @@ func TestKeyring_hasASecondCopyOfTheKey(t *testing.T) {
 	files := newTestFS(t, inner, 1)
 	_, err := files.OpenFolder("db")
 	ok(t, err)
-	ok(t, files.CheckKeys())
+	ok(t, errors.Join(files.CheckKeys()...))
 	ok(t, inner.Remove(all[1]))
 	ok(t, Rekey(inner, "db", nthKey(t, 1), nthKey(t, 1)))
 	if got := wrappingNames(t, inner); len(got) != copies {
@@ -205,7 +205,7 @@ func wantDamagedKeys(t *testing.T, inner vfs.FS) {
 	ok(t, err)
 	_, err = folder.List("db")
 	ok(t, err)
-	wantErr(t, files.CheckKeys(), corrupt.Err)
+	wantErr(t, errors.Join(files.CheckKeys()...), corrupt.Err)
 	ok(t, folder.Close())
 }
 
