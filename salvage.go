@@ -70,11 +70,12 @@ func salvageable(files vfs.FS, src string, key []byte) (vfs.FS, error) {
 	if key == nil {
 		return files, cryptfs.WantPlain(files, src)
 	}
-	files, err := sealedWith("key", key, files)
-	if err == nil {
-		_, err = files.List(src)
+	k, err := namedKey("key", key)
+	if err != nil {
+		return nil, err
 	}
-	return files, err
+	sealed := cryptfs.New(files, k)
+	return sealed, sealed.WantEncrypted(src)
 }
 
 func verify(ctx context.Context, files vfs.FS, dir string) error {

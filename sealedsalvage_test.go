@@ -2,10 +2,12 @@ package stoat_test
 
 import (
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat"
@@ -81,4 +83,41 @@ func salvageKeyed(t *testing.T, what string, files map[string]string) (saved int
 	}))
 	ok(t, db.Close())
 	return saved
+}
+
+// TestSalvageWithKey_wantsTheKey wants an error that says what is wrong, and nothing to be written,
+// where the key opens nothing.
+func TestSalvageWithKey_wantsTheKey(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts *stoat.Options
+		gone bool // the files with the key are
+		key  []byte
+		want error
+	}{
+		"encrypted":        {keyed(1), false, nil, stoat.ErrKey},
+		"another key":      {keyed(1), false, keyed(2).Key, stoat.ErrKey},
+		"not encrypted":    {nil, false, keyed(1).Key, stoat.ErrKey},
+		"lost key files":   {keyed(1), true, keyed(1).Key, stoat.ErrCorrupt},
+		"lost, and no key": {keyed(1), true, nil, stoat.ErrKey},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, to := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "new")
+			db := openKeyed(t, dir, c.opts)
+			fillSecret(t, db, 0, 10)
+			ok(t, db.Close())
+			for _, n := range []uint64{1, 2} {
+				if c.gone {
+					ok(t, os.Remove(filepath.Join(dir, folder.KeyName(n))))
+				}
+			}
+			_, err := stoat.SalvageWithKey(t.Context(), dir, to, c.key)
+			wantErr(t, err, c.want)
+			if c.gone && c.key != nil && !strings.Contains(err.Error(), "are lost") {
+				t.Errorf("%v does not say what is lost", err)
+			}
+			if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a folder was made, or %v", err)
+			}
+		})
+	}
 }

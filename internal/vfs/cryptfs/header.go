@@ -77,13 +77,14 @@ func readHeader(file io.ReaderAt, name string) (h header, err error) {
 	return h, nil
 }
 
+func notEncrypted(name string) error {
+	return fmt.Errorf("%s is not encrypted, open the database without a key: %w", name, corrupt.ErrKey)
+}
+
 // foreign returns the error for a file that does not start with the magic of encrypted ones.
 func foreign(name string, p []byte) error {
-	for _, kind := range fileheader.Kinds() {
-		if bytes.HasPrefix(p, []byte(kind)) {
-			return fmt.Errorf("%s is not encrypted, open the database without a key: %w", name,
-				corrupt.ErrKey)
-		}
+	if isPlain(string(p)) {
+		return notEncrypted(name)
 	}
 	return fmt.Errorf("%w: %w", corrupt.New(name, 0, "the file is not an encrypted one of Stoat"),
 		corrupt.ErrFormat)
