@@ -20,7 +20,6 @@ const policy = `
 	internal/commands/jsontext:     std
 	internal/commands/columns:      std
 	internal/commands/cmdline:      internal/commands/progress
-	internal/commands/keyfile:      internal/commands/cmdline
 
 	internal/corrupt:      std
 	internal/checksum:     golang.org/x/sys
@@ -38,6 +37,7 @@ const policy = `
 	internal/fileheader:   internal/checksum, internal/corrupt
 	internal/vfs/cryptfs:  internal/vfs, internal/checksum, internal/corrupt, internal/folder,
 	                       internal/fileheader
+	internal/commands/keyfile:  internal/vfs/cryptfs, internal/commands/cmdline
 
 	internal/batch:        internal/keyspace, internal/corrupt
 	internal/memtable:     internal/keyspace, internal/batch

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"os"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/keyfile"
@@ -14,13 +13,11 @@ import (
 func (s *shell) view(fn func(tx *stoat.Tx) error) error {
 	opts := &stoat.Options{ReadOnly: true}
 	if s.keyFile != "" {
-		content, err := os.ReadFile(s.keyFile)
-		if err == nil {
-			opts.Key, err = keyfile.Parse(s.keyFile, content)
-		}
+		key, err := keyfile.Read(s.keyFile)
 		if err != nil {
 			return err
 		}
+		opts.Key = key
 	}
 	db, err := stoat.Open(s.db, opts)
 	if errors.Is(err, fs.ErrNotExist) {

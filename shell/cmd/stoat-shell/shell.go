@@ -109,7 +109,7 @@ func (s *shell) arguments(c *command, args []string) []string {
 	if len(s.bucket) > 0 && c.has("bucket") && !slices.ContainsFunc(args, isBucketFlag) {
 		all = append(all, "-bucket="+bucketpath.Format(s.bucket))
 	}
-	if s.keyFile != "" && c.has("key-file") {
+	if s.keyFile != "" && c.onDatabase() && c.has("key-file") { // else it is of another database
 		all = append(all, "-key-file="+s.keyFile)
 	}
 	if c.onDatabase() {

@@ -195,6 +195,14 @@ func TestShell_passesTheKeyOn(t *testing.T) {
 	if len(r.calls) != 1 || !slices.Equal(r.calls[0], want) {
 		t.Errorf("the program ran with %q, want %q", r.calls, want)
 	}
+	keyFlag := []commandFlag{{Name: "key-file"}}
+	s.catalog = append(s.catalog, &command{Name: "restore", Arguments: "DIR|FILE|- NEWDB", Flags: keyFlag},
+		&command{Name: "salvage", Arguments: "SRC DST", Flags: keyFlag})
+	for _, line := range []string{"restore backup new", "salvage damaged new"} {
+		if got, want := runs(t, s, r, line), strings.Fields(line); !slices.Equal(got, want) {
+			t.Errorf("of another database, the program ran with %q, want %q", got, want)
+		}
+	}
 	s.keyFile, s.bucket = "", nil
 	if code, _ := s.do("cd animals"); code == exitOK {
 		t.Error("cd works without the key")
