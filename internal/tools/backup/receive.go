@@ -180,15 +180,15 @@ func (in *receiver) file(h *tar.Header) error {
 	if err := in.folder.discard(kind, number); err != nil {
 		return err
 	}
-	stored := &summed{r: in.tar}
-	from, size, err := in.content(h.Name, stored, h.Size)
+	var stored sum
+	from, size, err := in.content(h.Name, io.TeeReader(in.tar, &stored), h.Size)
 	if err != nil {
 		return err
 	}
 	in.sizes[h.Name] = size
 	return in.folder.create(h.Name, func(file vfs.File) error {
 		err := in.copyTo(file, from)
-		in.sums = appendSum(in.sums, h.Name, stored.sum)
+		in.sums = appendSum(in.sums, h.Name, uint32(stored))
 		return err
 	})
 }

@@ -11,8 +11,8 @@ import (
 
 // Sealing encrypts the files of a stream.
 type Sealing interface {
-	// Wrapping returns the content of a file KEY-000001, which opens the others.
-	Wrapping() ([]byte, error)
+	// Wrappings returns the contents of the files KEY-000001 and so on. Each opens the other files.
+	Wrappings() ([][]byte, error)
 	// Size returns how long a file is, of so much content.
 	Size(content int64) int64
 	// Seal returns what writes a file, given its content; Close ends it, and leaves w open.
@@ -27,25 +27,13 @@ type Opening interface {
 	Open(name string, r io.Reader, stored int64) (content io.Reader, size int64, err error)
 }
 
-// summed passes bytes on and has their checksum.
-type summed struct {
-	w   io.Writer
-	r   io.Reader
-	sum uint32
-}
+// sum is the checksum of what is written to it.
+type sum uint32
 
 // Write implements io.Writer.
-func (s *summed) Write(p []byte) (int, error) {
-	n, err := s.w.Write(p)
-	s.sum = checksum.Extend(s.sum, p[:n])
-	return n, err
-}
-
-// Read implements io.Reader.
-func (s *summed) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	s.sum = checksum.Extend(s.sum, p[:n])
-	return n, err
+func (s *sum) Write(p []byte) (int, error) {
+	*s = sum(checksum.Extend(uint32(*s), p))
+	return len(p), nil
 }
 
 // unsealed writes a file as it is.
@@ -54,31 +42,33 @@ type unsealed struct{ io.Writer }
 // Close implements io.Closer.
 func (unsealed) Close() error { return nil }
 
-// member starts a file of the stream with so much content.
-func (s *Stream) member(name string, size int64) (to io.WriteCloser, out *summed, err error) {
-	out = &summed{w: s.tar}
+// member starts a file of the stream with so much content. Once it is closed, stored is the checksum
+// of what is in the stream.
+func (s *Stream) member(name string, size int64) (to io.WriteCloser, stored *sum, err error) {
+	stored = new(sum)
+	out := io.MultiWriter(s.tar, stored)
 	seal := s.source.Seal
 	if seal == nil {
-		return unsealed{out}, out, s.start(name, size)
+		return unsealed{out}, stored, s.start(name, size)
 	}
 	if err := s.start(name, seal.Size(size)); err != nil {
 		return nil, nil, err
 	}
 	to, err = seal.Seal(out)
-	return to, out, err
+	return to, stored, err
 }
 
-// wrappings writes the key of the stream, if it has one: twice, as a folder has it.
+// wrappings writes the key of the stream, if it has one.
 func (s *Stream) wrappings() error {
 	if s.source.Seal == nil {
 		return nil
 	}
-	for number := range uint64(2) {
-		content, err := s.source.Seal.Wrapping()
-		if err != nil {
-			return err
-		}
-		name := folder.KeyName(number + 1)
+	all, err := s.source.Seal.Wrappings()
+	if err != nil {
+		return err
+	}
+	for i, content := range all {
+		name := folder.KeyName(uint64(i) + 1)
 		s.sums = appendSum(s.sums, name, checksum.Of(content))
 		if err := s.write(name, content); err != nil {
 			return err

@@ -98,7 +98,7 @@ func (s *Stream) Close() error { return s.release() }
 
 func (s *Stream) send(ctx context.Context, i item) error {
 	return s.withOriginal(i.name(), func(file vfs.File) error {
-		to, out, err := s.member(i.name(), i.size)
+		to, stored, err := s.member(i.name(), i.size)
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (s *Stream) send(ctx context.Context, i item) error {
 			return err
 		}
 		s.meter.Files.Add(1)
-		s.sums = appendSum(s.sums, i.name(), out.sum)
+		s.sums = appendSum(s.sums, i.name(), uint32(*stored))
 		return nil
 	})
 }

@@ -104,47 +104,53 @@ func TestRekey_crashesWithAKey(t *testing.T) {
 	}
 }
 
-// TestKeyring_crashesWithAKey crashes while the first file of a folder is written. A file that is
-// durable then can be read.
+// TestKeyring_crashesWithAKey crashes, or kills the process, while the first file of a folder is
+// written. A file that is durable then can be read.
 func TestKeyring_crashesWithAKey(t *testing.T) {
-	for _, killed := range []bool{false, true} {
-		for point := int64(0); ; point++ {
-			inner := memfs.NewCrashable()
-			ok(t, inner.MkdirAll("db"))
-			crashed := false
-			crashing := faultfs.New(inner, func(op faultfs.Op) error {
-				if crashed = crashed || op.Index == point; crashed {
-					return errors.New("crashed")
-				}
-				return nil
-			})
-			if f, err := newTestFS(t, crashing, 1).Create(someTable); err == nil {
-				_ = f.Close() // it may have crashed
+	points := int64(0)
+	for ; ; points++ {
+		inner := memfs.NewCrashable()
+		ok(t, inner.MkdirAll("db"))
+		crashed := false
+		crashing := faultfs.New(inner, func(op faultfs.Op) error {
+			if crashed = crashed || op.Index == points; crashed {
+				return errors.New("crashed")
 			}
-			if !crashed {
-				break
-			}
-			for seed := range uint64(20) {
-				disk := inner.Crash(rand.New(rand.NewPCG(seed, uint64(point))))
-				if killed {
-					disk = inner.Kill()
-				}
-				if files := newTestFS(t, disk, 1); files.IsThere(someTable) {
-					ok(t, files.Remove(someTable))
-				}
-				write(t, newTestFS(t, disk, 1), someTable, text(5000))
-				ok(t, disk.SyncDir("db"))
-				if !opens(t, disk.CrashKeepNone(), 1) {
-					t.Fatalf("after operation %d, killed %t, seed %d: the key is lost", point, killed, seed)
-				}
-			}
+			return nil
+		})
+		if f, err := newTestFS(t, crashing, 1).Create(someTable); err == nil {
+			_ = f.Close() // it may have crashed
 		}
+		if !crashed {
+			break
+		}
+		wantKept(t, fmt.Sprintf("killed after operation %d", points), inner.Kill())
+		for seed := range uint64(20) {
+			disk := inner.Crash(rand.New(rand.NewPCG(seed, uint64(points))))
+			wantKept(t, fmt.Sprintf("crashed after operation %d, seed %d", points, seed), disk)
+		}
+	}
+	if points < 10 {
+		t.Errorf("only %d operations", points)
 	}
 }
 
-// IsThere reports whether there is a file with a name.
-func (f *FS) IsThere(name string) bool {
-	_, err := f.IsRegular(name)
+// wantKept wants the first table of a folder to be readable once it is durable.
+func wantKept(t *testing.T, what string, disk *memfs.FS) {
+	t.Helper()
+	if files := newTestFS(t, disk, 1); isThere(files, someTable) {
+		ok(t, files.Remove(someTable))
+	}
+	write(t, newTestFS(t, disk, 1), someTable, text(5000))
+	ok(t, disk.SyncDir("db"))
+	if !opens(t, disk.CrashKeepNone(), 1) {
+		t.Fatalf("%s: the key is lost", what)
+	}
+}
+
+// isThere reports whether there is a file with a name.
+func isThere(files vfs.Files, name string) bool {
+	_, err := files.IsRegular(name)
 	return err == nil
 }
 

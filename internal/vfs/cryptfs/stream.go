@@ -37,8 +37,17 @@ func (f *FS) Sealer() (*Sealer, error) {
 	return NewSealer(f.key)
 }
 
-// Wrapping returns the content of a file with the wrapped data key.
-func (s *Sealer) Wrapping() ([]byte, error) { return s.key.wrap(s.data) }
+// Wrappings returns the contents of the files with the wrapped data key, as many as a folder has.
+func (s *Sealer) Wrappings() ([][]byte, error) {
+	all := make([][]byte, copies)
+	for i := range all {
+		var err error
+		if all[i], err = s.key.wrap(s.data); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
 
 // Size returns how long the file with so much content is.
 func (s *Sealer) Size(content int64) int64 {
@@ -85,7 +94,7 @@ type Opener struct {
 // NewOpener returns an opener for files under a key.
 func NewOpener(key *Key) *Opener { return &Opener{key: key} }
 
-// Unwrap takes what Sealer.Wrapping returned. The error matches corrupt.ErrKey if that was for
+// Unwrap takes one of what Sealer.Wrappings returned. The error matches corrupt.ErrKey if that was for
 // another key.
 func (o *Opener) Unwrap(name string, content []byte) (err error) {
 	w := parseWrapping(name, content)
