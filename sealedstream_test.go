@@ -92,12 +92,14 @@ func TestBackupToWithKey_choosesTheKey(t *testing.T) {
 
 // TestRestoreWithKey_wantsTheKeyOfTheStream wants nothing to be left after an error.
 func TestRestoreWithKey_wantsTheKeyOfTheStream(t *testing.T) {
-	encrypted, _ := keyedStream(t, keyed(1))
+	encrypted, want := keyedStream(t, keyed(1))
 	plain, _ := keyedStream(t, nil)
 	restore := func(stream, key []byte) error {
 		dir := filepath.Join(t.TempDir(), "db")
 		err := stoat.RestoreWithKey(t.Context(), bytes.NewReader(stream), dir, key, keyed(2).Key)
-		if err != nil {
+		if err == nil {
+			wantRestored(t, dir, keyed(2).Key, want)
+		} else {
 			opts := &stoat.Options{ReadOnly: true, Key: keyed(2).Key}
 			if _, openErr := stoat.Open(dir, opts); openErr == nil {
 				t.Error("there is a database")
