@@ -81,28 +81,35 @@ func plaintext(t testing.TB, dir string) (kinds map[folder.Kind]bool, readable [
 	return kinds, readable
 }
 
+// onlooker looks into all files of folders. None may be readable.
+type onlooker struct {
+	t    *testing.T
+	seen map[folder.Kind]bool
+}
+
+func (o *onlooker) look(step, dir string) {
+	o.t.Helper()
+	kinds, readable := plaintext(o.t, dir)
+	maps.Copy(o.seen, kinds)
+	if len(readable) > 0 {
+		o.t.Errorf("after %s, one can read %q", step, readable)
+	}
+}
+
 // TestKey_noFileHasPlaintext looks into all files after each step that writes some.
 func TestKey_noFileHasPlaintext(t *testing.T) {
-	dir, opts := filepath.Join(t.TempDir(), "db"), keyed(1)
-	db := openKeyed(t, dir, opts)
-	seen := make(map[folder.Kind]bool)
-	look := func(step, dir string) {
-		t.Helper()
-		kinds, readable := plaintext(t, dir)
-		maps.Copy(seen, kinds)
-		if len(readable) > 0 {
-			t.Errorf("after %s, one can read %q", step, readable)
-		}
-	}
+	dir := filepath.Join(t.TempDir(), "db")
+	db := openKeyed(t, dir, keyed(1))
+	o := &onlooker{t, make(map[folder.Kind]bool)}
 	fillSecret(t, db, 0, 20)
-	look("a commit", dir)
+	o.look("a commit", dir)
 	for i := range 10 {
 		fillSecret(t, db, 100*(i+1), 50)
 	}
 	ok(t, db.Flush())
-	look("flushes", dir)
+	o.look("flushes", dir)
 	fillSecret(t, db, 10_000, 1000) // spills
-	look("a transaction that spilled", dir)
+	o.look("a transaction that spilled", dir)
 	ok(t, db.Load(t.Context(), func(yield func(k, v []byte) bool) {
 		for i := range 20_000 {
 			key := fmt.Appendf(nil, "%s-load-%06d", secret, (i*7919)%20_000)
@@ -111,16 +118,23 @@ func TestKey_noFileHasPlaintext(t *testing.T) {
 			}
 		}
 	}))
-	look("a load", dir)
+	o.look("a load", dir)
 	ok(t, db.Compact(t.Context()))
-	look("a compaction", dir)
+	o.look("a compaction", dir)
 	for _, kind := range []folder.Kind{
 		folder.Log, folder.Table, folder.Values, folder.Manifest, folder.ManifestCopy,
 	} {
-		if !seen[kind] {
+		if !o.seen[kind] {
 			t.Errorf("no file of kind %d was looked at", kind)
 		}
 	}
+	lookAtBackups(o, dir, db)
+}
+
+// lookAtBackups looks into backups, and closes the database.
+func lookAtBackups(o *onlooker, dir string, db *stoat.DB) {
+	t := o.t
+	t.Helper()
 	copied, linked := dir+"-copied", dir+"-linked"
 	ok(t, db.Backup(t.Context(), copied))
 	ok(t, db.BackupLinked(t.Context(), linked))
@@ -128,18 +142,18 @@ func TestKey_noFileHasPlaintext(t *testing.T) {
 	ok(t, db.Backup(t.Context(), copied)) // incremental
 	want := sum(t, db)
 	ok(t, db.Close())
-	look("closing", dir)
+	o.look("closing", dir)
 	for _, at := range []string{dir, copied} {
-		look("a backup", at)
-		o := *opts
-		o.ReadOnly = true
-		db := openKeyed(t, at, &o)
+		o.look("a backup", at)
+		opts := keyed(1)
+		opts.ReadOnly = true
+		db := openKeyed(t, at, opts)
 		equal(t, sum(t, db), want)
 		ok(t, db.Check(t.Context()))
 		ok(t, db.Close())
 	}
-	look("a linked backup", linked)
-	db = openKeyed(t, linked, opts)
+	o.look("a linked backup", linked)
+	db = openKeyed(t, linked, keyed(1))
 	ok(t, db.Check(t.Context()))
 	ok(t, db.Close())
 }

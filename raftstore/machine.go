@@ -53,8 +53,8 @@ const (
 
 // OpenMachine opens the state in dir, creating it if there is none. The options are those of its
 // database; nil stands for [stoat.SyncNever]. The directory belongs to the machine, which keeps
-// databases in numbered directories there. With a Key, so are snapshots: all servers of a cluster
-// need the same one. The bucket "raftstore" of the state is the machine's.
+// databases in numbered directories there. With a Key, the state and its snapshots are encrypted:
+// all servers of a cluster need the same one. The bucket "raftstore" of the state is the machine's.
 func OpenMachine(dir string, opts *stoat.Options, apply Apply) (*Machine, error) {
 	m := &Machine{dir: dir, apply: apply, opts: stoat.Options{Sync: stoat.SyncNever}}
 	if opts != nil {
