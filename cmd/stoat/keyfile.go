@@ -2,6 +2,8 @@ package main
 
 import (
 	"flag"
+	"fmt"
+	"os"
 
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/keyfile"
@@ -44,7 +46,7 @@ func (c keyChoice) read() (key []byte, chosen bool, err error) {
 	case *c.file == "":
 		return nil, *c.plain, nil
 	}
-	key, err = keyfile.Read(*c.file)
+	key, err = readKeyFile(*c.file)
 	return key, true, err
 }
 
@@ -54,6 +56,15 @@ func (s *stdio) readKey(c *command) (err error) {
 	if f == nil || f.Value.String() == "" {
 		return nil
 	}
-	s.key, err = keyfile.Read(f.Value.String())
+	s.key, err = readKeyFile(f.Value.String())
 	return err
+}
+
+// readKeyFile reads a key.
+func readKeyFile(name string) ([]byte, error) {
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the key: %w", err)
+	}
+	return keyfile.Parse(name, content)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
-	"github.com/stoatdb/stoat/internal/commands/keyfile"
 )
 
 func rekeyCommand() *command {
@@ -33,7 +32,7 @@ database: "stoat backup DB NEWDB -new-key-file FILE", and use that.`,
 				return cmdline.Usagef("give the key by -%s and the new one by -%s", keyFileFlag,
 					newKeyFileFlag)
 			}
-			newKey, err := keyfile.Read(*newKeyFile)
+			newKey, err := readKeyFile(*newKeyFile)
 			if err != nil {
 				return err
 			}

@@ -1,12 +1,10 @@
-// Package keyfile reads the files with keys of encrypted databases, for commands. It is safe for
-// concurrent use.
+// Package keyfile reads what is in the files with keys of encrypted databases, for commands. It is
+// safe for concurrent use.
 package keyfile
 
 import (
 	"bytes"
 	"encoding/hex"
-	"fmt"
-	"os"
 
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/vfs/cryptfs"
@@ -15,13 +13,9 @@ import (
 // Bytes is the size of a key.
 const Bytes = cryptfs.KeyBytes
 
-// Read returns the key that the file with a name holds: its bytes, or its hexadecimal digits.
+// Parse returns the key that the file with a name holds: its bytes, or its hexadecimal digits.
 // Errors do not quote any of it.
-func Read(name string) ([]byte, error) {
-	content, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("read the key: %w", err)
-	}
+func Parse(name string, content []byte) ([]byte, error) {
 	if len(content) == Bytes {
 		return content, nil
 	}

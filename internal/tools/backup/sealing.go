@@ -42,8 +42,8 @@ type unsealed struct{ io.Writer }
 // Close implements io.Closer.
 func (unsealed) Close() error { return nil }
 
-// member starts a file of the stream with so much content. Once it is closed, stored is the checksum
-// of what is in the stream.
+// member starts a file of the stream with so much content. Once it is closed, stored is the
+// checksum of what is in the stream.
 func (s *Stream) member(name string, size int64) (to io.WriteCloser, stored *sum, err error) {
 	stored = new(sum)
 	out := io.MultiWriter(s.tar, stored)

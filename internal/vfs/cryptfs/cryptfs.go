@@ -72,8 +72,8 @@ func (f *FS) keyring(in vfs.Files, dir string) *keyring {
 	return &keyring{files: in, dir: dir, key: f.key, seed: f.seed}
 }
 
-// CheckKeys returns all that is wrong with the wrappings in the folder that was opened last. Without
-// the last of them, the folder is lost.
+// CheckKeys returns all that is wrong with the wrappings in the folder that was opened last.
+// Without the last of them, the folder is lost.
 func (f *FS) CheckKeys() []error {
 	if ring := f.last.Load(); ring != nil {
 		return ring.check()

@@ -138,9 +138,9 @@ func (r *keyring) check() (found []error) {
 		}
 	}
 	if whole < copies {
-		found = append(found, corrupt.New(filepath.Join(r.dir, names.KeyName(1)), 0, "of %d key files, %d "+
-			"are whole: write new ones with \"stoat rekey\", with the key that the database has", copies,
-			whole))
+		found = append(found, corrupt.New(filepath.Join(r.dir, names.KeyName(1)), 0,
+			"of %d key files, %d are whole: write new ones with \"stoat rekey\", with the key that the "+
+				"database has", copies, whole))
 	}
 	return found
 }

@@ -94,8 +94,8 @@ type Opener struct {
 // NewOpener returns an opener for files under a key.
 func NewOpener(key *Key) *Opener { return &Opener{key: key} }
 
-// Unwrap takes one of what Sealer.Wrappings returned. The error matches corrupt.ErrKey if that was for
-// another key.
+// Unwrap takes one of what Sealer.Wrappings returned. The error matches corrupt.ErrKey if that was
+// for another key.
 func (o *Opener) Unwrap(name string, content []byte) (err error) {
 	w := parseWrapping(name, content)
 	if w.raw == nil && w.unreadable == nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"os"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/keyfile"
@@ -13,11 +14,13 @@ import (
 func (s *shell) view(fn func(tx *stoat.Tx) error) error {
 	opts := &stoat.Options{ReadOnly: true}
 	if s.keyFile != "" {
-		key, err := keyfile.Read(s.keyFile)
+		content, err := os.ReadFile(s.keyFile)
+		if err == nil {
+			opts.Key, err = keyfile.Parse(s.keyFile, content)
+		}
 		if err != nil {
 			return err
 		}
-		opts.Key = key
 	}
 	db, err := stoat.Open(s.db, opts)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -196,7 +196,8 @@ func TestShell_passesTheKeyOn(t *testing.T) {
 		t.Errorf("the program ran with %q, want %q", r.calls, want)
 	}
 	keyFlag := []commandFlag{{Name: "key-file"}}
-	s.catalog = append(s.catalog, &command{Name: "restore", Arguments: "DIR|FILE|- NEWDB", Flags: keyFlag},
+	s.catalog = append(s.catalog,
+		&command{Name: "restore", Arguments: "DIR|FILE|- NEWDB", Flags: keyFlag},
 		&command{Name: "salvage", Arguments: "SRC DST", Flags: keyFlag})
 	for _, line := range []string{"restore backup new", "salvage damaged new"} {
 		if got, want := runs(t, s, r, line), strings.Fields(line); !slices.Equal(got, want) {
