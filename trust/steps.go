@@ -66,7 +66,7 @@ var steps = []step{
 	},
 	{
 		name: "races", dir: library,
-		args: "-race ./internal/testing/torture ./internal/table ./record -short",
+		args: "-race . ./internal/testing/torture ./internal/table ./record -short",
 	},
 	{
 		name: "histories under many settings", dir: library,
