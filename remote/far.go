@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -85,10 +84,12 @@ func (f *far) stop() error {
 
 // lazyFar is a far that is opened when a file in it is. Safe for concurrent use.
 type lazyFar struct {
-	open func() (*far, error)
+	// open opens it, with its cache in the folder, or in memory.
+	open func(inMemory bool) (*far, error)
 
-	mu  sync.Mutex
-	far *far
+	mu      sync.Mutex
+	far     *far
+	stopped bool
 }
 
 var _ sparse.Far = (*lazyFar)(nil)
@@ -111,28 +112,36 @@ func (l *lazyFar) OpenSized(name string, size int64) (vfs.File, error) {
 	return f.OpenSized(name, size)
 }
 
+// opened returns the far. Once stopped, only transactions that go on ask for it, and the folder of
+// the cache may be another's by then.
 func (l *lazyFar) opened() (*far, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.far == nil {
-		opened, err := l.open()
-		if err != nil {
-			return nil, err
-		}
-		l.far = opened
+	if l.far != nil {
+		return l.far, nil
 	}
-	return l.far, nil
+	opened, err := l.open(l.stopped)
+	if err == nil && l.stopped {
+		err = opened.stop()
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.far = opened
+	return opened, nil
 }
 
-// stop is that of the far, if it was opened. Nothing is opened afterwards.
+// stop is that of the far, if it was opened: its files stay readable, and more of them can be
+// opened.
 func (l *lazyFar) stop() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open = func() (*far, error) { return nil, context.Canceled }
-	opened := l.far
-	l.far = nil
-	if opened == nil {
+	if l.stopped {
 		return nil
 	}
-	return opened.stop()
+	l.stopped = true
+	if l.far == nil {
+		return nil
+	}
+	return l.far.stop()
 }

@@ -224,15 +224,19 @@ func open(
 	if err != nil {
 		return nil, err
 	}
-	db.far = &lazyFar{open: func() (*far, error) {
+	db.far = &lazyFar{open: func(inMemory bool) (*far, error) {
+		cache := filepath.Join(dir, folder.CacheName)
+		if inMemory {
+			cache = ""
+		}
 		database, claims, err := db.shipper.Claims(context.Background())
 		if err != nil {
 			return nil, err
 		}
 		return openFar(farConfig{
-			store: db.store, patience: o.Patience, files: files, dir: filepath.Join(dir, folder.CacheName),
-			limit: o.CacheBytes, database: database, origin: claims[0].ID, claims: claims,
-			logger: o.Database.Logger, missing: func() {},
+			store: db.store, patience: o.Patience, files: files, dir: cache, limit: o.CacheBytes,
+			database: database, origin: claims[0].ID, claims: claims, logger: o.Database.Logger,
+			missing: func() {},
 		})
 	}}
 	err = db.openWhere(ctx, files, dir, o, settings)

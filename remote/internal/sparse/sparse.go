@@ -2,9 +2,10 @@
 // were in the folder.
 //
 // A file that is in the folder is read there, and any other table, value file or log segment is
-// looked for in the store when it is opened. Listings, and everything that changes files, are those
-// of the folder. Whether the store has what the folder lacks, whoever opens the database must know.
-// Everything is safe for concurrent use.
+// looked for in the store when it is opened. Once the folder is closed, each of them is: whoever
+// reads on has opened what is only in the folder. Listings, and everything that changes files, are
+// those of the folder. Whether the store has what the folder lacks, whoever opens the database must
+// know. Everything is safe for concurrent use.
 package sparse
 
 import (
@@ -55,7 +56,7 @@ var _ interface {
 // Open implements [vfs.Files].
 func (f *openFolder) Open(name string) (vfs.File, error) {
 	file, err := f.Folder.Open(name)
-	if isFar(name, err) {
+	if toAsk(name, err) {
 		return f.far.Open(name)
 	}
 	return file, err
@@ -64,7 +65,7 @@ func (f *openFolder) Open(name string) (vfs.File, error) {
 // OpenSized implements [vfs.Sized].
 func (f *openFolder) OpenSized(name string, size int64) (vfs.File, error) {
 	file, err := vfs.OpenSized(f.Folder, name, size)
-	if isFar(name, err) {
+	if toAsk(name, err) {
 		return f.far.OpenSized(name, size)
 	}
 	return file, err
@@ -73,14 +74,22 @@ func (f *openFolder) OpenSized(name string, size int64) (vfs.File, error) {
 // Elsewhere implements [vfs.Sparse].
 func (f *openFolder) Elsewhere(name string) bool {
 	_, err := f.IsRegular(name)
-	return isFar(name, err)
+	return isFar(name, err) || holdsData(name) && errors.Is(err, fs.ErrClosed)
 }
 
-// isFar reports whether a file is to be looked for in the store, as err says that it is not in the
+// toAsk reports whether the store is to be asked for a file that the folder does not open.
+func toAsk(name string, err error) bool {
+	return isFar(name, err) || holdsData(name) && errors.Is(err, fs.ErrClosed)
+}
+
+// isFar reports whether a file is only in the store, if anywhere, as err says that it is not in the
 // folder. A closed folder does not say that.
-func isFar(name string, err error) bool {
+func isFar(name string, err error) bool { return holdsData(name) && errors.Is(err, fs.ErrNotExist) }
+
+// holdsData reports whether a file by this name may be in the store.
+func holdsData(name string) bool {
 	kind, _ := folder.Parse(filepath.Base(name))
-	return kind.HoldsData() && errors.Is(err, fs.ErrNotExist)
+	return kind.HoldsData()
 }
 
 // Is implements [vfs.Folder].
