@@ -269,5 +269,8 @@ func everything(t *testing.T) []*file {
 	for _, m := range []string{library, benchmark, trust, importing, shell, replicas, bucket, rafts} {
 		all = append(all, load(t, m)...)
 	}
+	for _, m := range adapters(t) {
+		all = append(all, load(t, m)...)
+	}
 	return all
 }

@@ -177,6 +177,9 @@ func TestCodemap_listsEveryPackage(t *testing.T) {
 	}
 	want := map[string]bool{benchmark: true, trust: true, importing: true, shell: true,
 		replicas: true, bucket: true, rafts: true}
+	for _, m := range adapters(t) {
+		want[m] = true
+	}
 	for _, f := range load(t, library) {
 		if f.pkg != "." {
 			want[f.pkg] = true
@@ -203,7 +206,8 @@ func TestDependencies_areThoseOfTheModules(t *testing.T) {
 		}
 		tables[of] = rows
 	}
-	for _, of := range []string{library, benchmark, trust, importing, shell, replicas, bucket, rafts} {
+	of := []string{library, benchmark, trust, importing, shell, replicas, bucket, rafts}
+	for _, of := range append(of, adapters(t)...) {
 		listed := map[string]bool{}
 		for _, m := range firstColumn(tables[of]) {
 			listed[m] = true

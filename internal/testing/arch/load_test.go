@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,6 +60,19 @@ const (
 	bucket    = "remote/s3"
 	rafts     = "raftstore"
 )
+
+// adapters returns the modules for the interfaces of others, by their folders.
+func adapters(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(repository, "adapters", "*", "go.mod"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no adapters found: %v", err)
+	}
+	for i, name := range found {
+		found[i] = path.Join("adapters", filepath.Base(filepath.Dir(name)))
+	}
+	return found
+}
 
 // parsed are the files that load has parsed, by module. The tests do not run in parallel.
 var parsed = map[string][]*file{}

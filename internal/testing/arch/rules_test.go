@@ -63,6 +63,9 @@ func TestRules_hold(t *testing.T) {
 	hold(t, slices.Concat(declRules, textRules), load(t, replicas), used)
 	hold(t, slices.Concat(declRules, textRules), load(t, bucket), used)
 	hold(t, slices.Concat(declRules, textRules), load(t, rafts), used)
+	for _, m := range adapters(t) {
+		hold(t, slices.Concat(declRules, textRules), load(t, m), used)
+	}
 	for key := range exceptions {
 		if !used[key] {
 			t.Errorf("the exception %q is not needed any more; remove it", key)

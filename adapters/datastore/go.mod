@@ -1,0 +1,18 @@
+module github.com/stoatdb/stoat/adapters/datastore
+
+go 1.25.0
+
+require (
+	github.com/ipfs/go-datastore v0.9.2
+	github.com/stoatdb/stoat v0.0.0
+)
+
+require (
+	github.com/FastFilter/xorfilter v0.2.1 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/ipfs/go-detect-race v0.0.1 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
+	golang.org/x/sys v0.41.0 // indirect
+)
+
+replace github.com/stoatdb/stoat => ../..

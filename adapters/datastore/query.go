@@ -1,0 +1,163 @@
+package datastore
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"math"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/ipfs/go-datastore/query"
+
+	"github.com/stoatdb/stoat"
+)
+
+// query returns the results of q. They are taken one by one, each under mu if there is one.
+func (s *space) query(
+	ctx context.Context, q query.Query, mu sync.Locker,
+) (query.Results, error) {
+	p := planOf(q)
+	next, stop := iter.Pull2(func(yield func(query.Entry, error) bool) {
+		err := s.read(ctx, func(tx *stoat.Tx) error {
+			if !yield(query.Entry{}, nil) { // the state to read is chosen
+				return nil
+			}
+			return p.scan(ctx, tx, yield)
+		})
+		if err != nil {
+			yield(query.Entry{}, err)
+		}
+	})
+	take := func() (query.Result, bool) {
+		if mu != nil {
+			mu.Lock()
+			defer mu.Unlock()
+		}
+		e, err, ok := next()
+		return query.Result{Entry: e, Error: err}, ok
+	}
+	if first, _ := take(); first.Error != nil {
+		stop()
+		return nil, first.Error
+	}
+	found := query.ResultsFromIterator(q, query.Iterator{
+		Next:  take,
+		Close: func() error { stop(); return nil },
+	})
+	found = query.NaiveQueryApply(p.rest, found)
+	if q.KeysOnly && p.values {
+		return withoutValues(found), nil
+	}
+	return found, nil
+}
+
+// withoutValues returns results whose values were only needed to sort them.
+func withoutValues(all query.Results) query.Results {
+	return query.ResultsFromIterator(all.Query(), query.Iterator{
+		Next: func() (query.Result, bool) {
+			r, ok := all.NextSync()
+			r.Value = nil
+			return r, ok
+		},
+		Close: all.Close,
+	})
+}
+
+// plan is how to run a query: what the scan of a range does, and what is left to do with its
+// entries.
+type plan struct {
+	span    stoat.Range
+	filters []query.Filter
+	values  bool // entries have values
+	reads   bool // values are read, be it for their size or for filters
+	expires bool // entries have expiry times
+	rest    query.Query
+}
+
+func planOf(q query.Query) *plan {
+	p := &plan{
+		filters: q.Filters,
+		values:  !q.KeysOnly,
+		reads:   !q.KeysOnly || q.ReturnsSizes || slices.ContainsFunc(q.Filters, looksAtValues),
+		expires: q.ReturnExpirations,
+		rest:    query.Query{Orders: q.Orders, Offset: q.Offset, Limit: q.Limit},
+	}
+	if prefix := path.Clean("/" + q.Prefix); prefix != "/" {
+		p.span = stoat.Prefix([]byte(prefix + "/")) // the children only
+	}
+	if len(q.Orders) > 0 {
+		switch q.Orders[0].(type) {
+		case query.OrderByKey, *query.OrderByKey:
+			p.rest.Orders = nil
+		case query.OrderByKeyDescending, *query.OrderByKeyDescending:
+			p.rest.Orders, p.span.Reverse = nil, true
+		default: // sorts the entries, perhaps by their values
+			p.values, p.reads = true, true
+		}
+	}
+	inOrder := len(p.rest.Orders) == 0
+	if inOrder && len(q.Filters) == 0 && q.Limit > 0 && q.Offset < math.MaxInt-q.Limit {
+		p.span.Limit = max(q.Offset, 0) + q.Limit
+	}
+	return p
+}
+
+// looksAtValues reports whether a filter may need more of an entry than its key.
+func looksAtValues(f query.Filter) bool {
+	switch f.(type) {
+	case query.FilterKeyCompare, *query.FilterKeyCompare,
+		query.FilterKeyPrefix, *query.FilterKeyPrefix:
+		return false
+	}
+	return true
+}
+
+// scan yields copies of the entries of the range that pass the filters.
+func (p *plan) scan(
+	ctx context.Context, tx *stoat.Tx, yield func(query.Entry, error) bool,
+) error {
+	var c *stoat.Cursor
+	if p.expires {
+		c = tx.Cursor()
+	}
+	for key, value := range p.pairs(tx) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e := query.Entry{Key: string(key), Value: value, Size: len(value)}
+		if !p.reads {
+			e.Size = -1
+		}
+		if c != nil {
+			c.Seek(key)
+			e.Expiration = c.Expires()
+		}
+		if slices.ContainsFunc(p.filters, func(f query.Filter) bool { return !f.Filter(e) }) {
+			continue
+		}
+		e.Value = nil
+		if p.values {
+			e.Value = bytes.Clone(value)
+		}
+		if !yield(e, nil) {
+			return nil
+		}
+	}
+	return tx.Err()
+}
+
+// pairs returns the keys of the range, with their values if they are read.
+func (p *plan) pairs(tx *stoat.Tx) iter.Seq2[[]byte, []byte] {
+	if p.reads {
+		return tx.Scan(p.span)
+	}
+	return func(yield func(key, value []byte) bool) {
+		for key := range tx.Keys(p.span) {
+			if !yield(key, nil) {
+				return
+			}
+		}
+	}
+}

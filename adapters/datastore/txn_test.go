@@ -1,0 +1,215 @@
+package datastore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	ds "github.com/ipfs/go-datastore"
+	"github.com/ipfs/go-datastore/query"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/adapters/datastore"
+)
+
+func begin(t *testing.T, s *datastore.Store, readOnly bool) ds.Txn {
+	t.Helper()
+	txn, err := s.NewTransaction(t.Context(), readOnly)
+	ok(t, err)
+	t.Cleanup(func() { txn.Discard(context.Background()) })
+	return txn
+}
+
+func TestTxn_isInvisibleUntilCommitted(t *testing.T) {
+	s := inMemory(t)
+	put(t, s, "old", "1")
+	txn := begin(t, s, false)
+	put(t, txn, "new", "2")
+	ok(t, txn.Delete(t.Context(), ds.NewKey("old")))
+	want(t, txn, "new", "2")
+	want(t, txn, "old", none)
+	want(t, s, "new", none)
+	want(t, s, "old", "1")
+	ok(t, txn.Commit(t.Context()))
+	txn.Discard(t.Context()) // has no effect
+	want(t, s, "new", "2")
+	want(t, s, "old", none)
+}
+
+func TestTxn_discards(t *testing.T) {
+	s := inMemory(t)
+	txn := begin(t, s, false)
+	put(t, txn, "k", "v")
+	txn.Discard(t.Context())
+	txn.Discard(t.Context())
+	put(t, s, "other", "v") // the next writer has its turn
+	want(t, s, "k", none)
+}
+
+func TestTxn_isOverAfterItsEnd(t *testing.T) {
+	s, ctx := inMemory(t), t.Context()
+	put(t, s, "k", "v")
+	txn := begin(t, s, false)
+	before, err := txn.Query(ctx, query.Query{})
+	ok(t, err)
+	ok(t, txn.Commit(ctx))
+	_, getErr := txn.Get(ctx, ds.NewKey("k"))
+	_, beforeErr := before.Rest()
+	after, queryErr := txn.Query(ctx, query.Query{})
+	if queryErr == nil {
+		_, queryErr = after.Rest()
+	}
+	for _, err := range []error{
+		getErr, beforeErr, queryErr, txn.Put(ctx, ds.NewKey("k"), nil), txn.Commit(ctx),
+	} {
+		if !errors.Is(err, stoat.ErrTxClosed) {
+			t.Errorf("the error is %v, want ErrTxClosed", err)
+		}
+	}
+}
+
+func TestTxn_readOnly(t *testing.T) {
+	s := inMemory(t)
+	put(t, s, "k", "1")
+	txn := begin(t, s, true)
+	put(t, s, "k", "2") // readers do not block writers
+	want(t, txn, "k", "1")
+	if err := txn.Put(t.Context(), ds.NewKey("k"), nil); !errors.Is(err, stoat.ErrReadOnly) {
+		t.Errorf("the error of a write is %v, want ErrReadOnly", err)
+	}
+	ok(t, txn.Commit(t.Context()))
+}
+
+func TestTxn_waitsForItsTurnWhileItsContextLasts(t *testing.T) {
+	s := inMemory(t)
+	txn := begin(t, s, false)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err := s.NewTransaction(ctx, false)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the error of a second writer is %v", err)
+	}
+	if err := s.Put(ctx, ds.NewKey("k"), nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the error of a write beside the transaction is %v", err)
+	}
+	txn.Discard(t.Context())
+}
+
+func TestTxn_queriesWhatItWrote(t *testing.T) {
+	s := inMemory(t)
+	put(t, s, "/a", "")
+	txn := begin(t, s, false)
+	put(t, txn, "/b", "")
+	if got := keysOf(t, txn, query.Query{}); !slices.Equal(got, []string{"/a", "/b"}) {
+		t.Errorf("the keys are %v", got)
+	}
+}
+
+// TestTxn_writesWhileItsQueryRuns reads the results from a channel, which a goroutine fills.
+func TestTxn_writesWhileItsQueryRuns(t *testing.T) {
+	s := inMemory(t)
+	for i := range 500 {
+		put(t, s, fmt.Sprint(i), "old")
+	}
+	txn := begin(t, s, false)
+	res, err := txn.Query(t.Context(), query.Query{})
+	ok(t, err)
+	n := 0
+	for r := range res.Next() {
+		ok(t, r.Error)
+		if string(r.Value) != "old" {
+			t.Fatalf("%s is %q, which was written later", r.Key, r.Value)
+		}
+		put(t, txn, r.Key, "new")
+		put(t, txn, r.Key+"/child", "new")
+		n++
+	}
+	if n != 500 {
+		t.Errorf("%d results, want 500", n)
+	}
+	ok(t, txn.Commit(t.Context()))
+	want(t, s, "499/child", "new")
+}
+
+func TestTxn_hasTTL(t *testing.T) {
+	s := inMemory(t)
+	txn := begin(t, s, false)
+	ttl, has := txn.(ds.TTL)
+	if !has {
+		t.Fatal("a transaction cannot store what expires")
+	}
+	ok(t, ttl.PutWithTTL(t.Context(), ds.NewKey("k"), nil, time.Hour))
+	ok(t, txn.Commit(t.Context()))
+	at, err := s.GetExpiration(t.Context(), ds.NewKey("k"))
+	ok(t, err)
+	if at.IsZero() {
+		t.Error("the value does not expire")
+	}
+}
+
+// TestTxn_survivesAFailingDisk cuts tables off, so that reading their maps is a fault.
+func TestTxn_survivesAFailingDisk(t *testing.T) {
+	dir := t.TempDir()
+	s := openAt(t, dir, nil)
+	for i := range 100 {
+		put(t, s, fmt.Sprint(i), string(make([]byte, 2000)))
+	}
+	ok(t, s.Close())
+	s = openAt(t, dir, nil)
+	txn := begin(t, s, true)
+	want(t, txn, "0", string(make([]byte, 2000)))
+	tables, err := filepath.Glob(filepath.Join(dir, "*.table"))
+	ok(t, err)
+	for _, name := range tables {
+		ok(t, os.Truncate(name, 0))
+	}
+	failed := false
+	for i := range 100 {
+		if _, err := txn.Get(t.Context(), ds.NewKey(fmt.Sprint(i))); err != nil {
+			failed = true
+		}
+	}
+	if !failed {
+		t.Error("all was read from files that are empty")
+	}
+	if _, err := txn.Query(t.Context(), query.Query{}); err != nil {
+		t.Log(err)
+	}
+}
+
+func TestBatch_isAtomicAndEndsWithItsCommit(t *testing.T) {
+	s, ctx := inMemory(t), t.Context()
+	b, err := s.Batch(ctx)
+	ok(t, err)
+	ok(t, b.Put(ctx, ds.NewKey("k"), []byte("1")))
+	ok(t, b.Put(ctx, ds.NewKey("k"), []byte("2")))
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	is(t, b.Commit(gone), context.Canceled)
+	want(t, s, "k", none)
+	ok(t, b.Commit(ctx)) // a failed commit can be repeated
+	want(t, s, "k", "2")
+	for _, err := range []error{
+		b.Put(ctx, ds.NewKey("k"), nil), b.Delete(ctx, ds.NewKey("k")), b.Commit(ctx),
+	} {
+		is(t, err, datastore.ErrCommitted)
+	}
+	empty, _ := s.Batch(ctx)
+	ok(t, empty.Commit(ctx))
+}
+
+func TestBatch_isAllOrNothing(t *testing.T) {
+	s, ctx := inMemory(t), t.Context()
+	b, _ := s.Batch(ctx)
+	ok(t, b.Put(ctx, ds.NewKey("good"), nil))
+	ok(t, b.Put(ctx, ds.NewKey(string(make([]byte, 70000))), nil))
+	if err := b.Commit(ctx); !errors.Is(err, stoat.ErrTooLarge) {
+		t.Errorf("the error is %v, want ErrTooLarge", err)
+	}
+	want(t, s, "good", none)
+}
