@@ -54,6 +54,9 @@ const (
 // Encrypted is the magic of a file of any kind that is encrypted, by package cryptfs.
 const Encrypted = "STOATENC"
 
+// EncryptedObject is the magic of a page of an object that is encrypted, by package cryptstore.
+const EncryptedObject = "STOATENO"
+
 // Wrapping is the magic of a file of a wrapped key, of package cryptfs.
 const Wrapping = "STOATKEY"
 

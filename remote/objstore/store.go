@@ -97,3 +97,9 @@ func Range(size, off, n int64) (start, end int64) {
 	}
 	return start, start + n
 }
+
+// Encrypting is a store that encrypts objects before they leave the process.
+type Encrypting interface {
+	Store
+	Encrypts() bool // whether it does
+}

@@ -95,7 +95,8 @@ const policy = `
 	                       internal/tools/salvage
 	remote/objstore:       std
 	remote/internal/model: std
-	remote/internal/object: internal/checksum, internal/corrupt, internal/manifest, internal/block,
+	remote/internal/object: internal/checksum, internal/corrupt, internal/fileheader,
+	                       internal/manifest, internal/block,
 	                       github.com/klauspost/compress
 	remote/internal/history: internal/checksum, internal/corrupt, internal/folder, internal/manifest,
 	                       remote/objstore, remote/internal/object
@@ -114,6 +115,8 @@ const policy = `
 	                       remote/internal/diskcache, remote/internal/objectfs,
 	                       remote/internal/sparse, remote/internal/tail
 	remote/memstore:       remote/objstore
+	remote/cryptstore:     internal/corrupt, internal/fileheader, internal/vfs/cryptfs,
+	                       remote/objstore
 	remote/folderstore:    remote/objstore, internal/vfs
 	remote/remotetest:     remote/objstore
 	internal/testing/faultstore: remote/objstore

@@ -97,11 +97,7 @@ func NewOpener(key *Key) *Opener { return &Opener{key: key} }
 // Unwrap takes one of what Sealer.Wrappings returned. The error matches corrupt.ErrKey if that was
 // for another key.
 func (o *Opener) Unwrap(name string, content []byte) (err error) {
-	w := parseWrapping(name, content)
-	if w.raw == nil && w.unreadable == nil {
-		return corrupt.New(name, 0, "the key file is cut off")
-	}
-	o.data, err = w.open(o.key)
+	o.data, err = o.key.unwrapped(name, content)
 	return err
 }
 

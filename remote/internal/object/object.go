@@ -13,11 +13,13 @@
 package object
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
 const (
@@ -134,6 +136,10 @@ func parse(name string, p []byte, k kind) (h Header, payload []byte, rawBytes in
 
 // parseHeader returns the header of the object that p is the beginning of.
 func parseHeader(name string, p []byte, k kind) (h Header, err error) {
+	if bytes.HasPrefix(p, []byte(fileheader.EncryptedObject)) {
+		return h, fmt.Errorf("%s is encrypted, open the store with its key (package cryptstore): %w",
+			name, corrupt.ErrKey)
+	}
 	if len(p) < versionAt || string(p[:versionAt]) != string(k) {
 		return h, fmt.Errorf("%w: %w",
 			corrupt.New(name, 0, "the object is not a %s of Stoat", k), corrupt.ErrFormat)

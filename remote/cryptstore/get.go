@@ -1,0 +1,111 @@
+package cryptstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// farthest is beyond the end of any object, and so far from the largest number that nothing
+// overflows.
+const farthest = 1 << 60
+
+// Get implements [objstore.Store]. With a negative offset, it asks for the size first. What it asks
+// for is up to a page more at both ends.
+func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if err := check(name); err != nil {
+		return nil, err
+	}
+	if off < 0 {
+		size, err := s.sizeOf(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		off = max(0, size+off)
+	}
+	if n == 0 {
+		return s.inner.Get(ctx, name, 0, 0) // which says whether there is such an object
+	}
+	off = min(off, farthest)
+	first := off / s.content()
+	asked, all := int64(-1), n < 0 || n > farthest
+	if !all {
+		asked = ((off+n-1)/s.content() - first + 1) * s.page
+	}
+	stored, err := s.inner.Get(ctx, name, first*s.page, asked)
+	if err != nil {
+		return nil, err
+	}
+	content, err := s.decrypt(name, stored, first, int64(len(stored)) != asked)
+	if err != nil {
+		return nil, err
+	}
+	content = content[min(off-first*s.content(), int64(len(content))):]
+	if !all {
+		content = content[:min(n, int64(len(content)))]
+	}
+	return slices.Clip(content), nil
+}
+
+// sizeOf returns the size of an object.
+func (s *Store) sizeOf(ctx context.Context, name string) (int64, error) {
+	listed, err := s.inner.List(ctx, name, "", 1)
+	if err != nil {
+		return 0, err
+	}
+	if len(listed) == 0 || listed[0].Name != name {
+		return 0, fmt.Errorf("get %s: %w", name, objstore.ErrNotExist)
+	}
+	return s.size(listed[0].Size), nil
+}
+
+// decrypt returns the content of pages of an object from the given one on, in the place of the
+// pages. If they go to its end, the last of them must say so.
+func (s *Store) decrypt(name string, stored []byte, first int64, toEnd bool) ([]byte, error) {
+	if len(stored) == 0 && first > 0 {
+		return nil, nil // beyond the end
+	}
+	salt, err := saltOf(name, stored)
+	if err != nil {
+		return nil, err
+	}
+	key, err := newSealer(s.layout, s.secret, name, salt)
+	if err != nil {
+		return nil, err
+	}
+	content := stored[:0]
+	for page := first; len(stored) > 0; page++ {
+		p := stored[:min(s.page, int64(len(stored)))]
+		stored = stored[len(p):]
+		if len(p) < extraBytes || !bytes.Equal(p[:headBytes], head) ||
+			!bytes.Equal(p[headBytes:headBytes+saltBytes], salt) {
+			return nil, key.damaged(page)
+		}
+		last := len(stored) == 0 && (toEnd || key.verifies(p, page, true))
+		opened, ok := key.open(p, page, last)
+		if !ok || !last && int64(len(p)) < s.page {
+			return nil, key.damaged(page)
+		}
+		content = append(content, opened...)
+	}
+	return content, nil
+}
+
+// saltOf returns the salt in a page.
+func saltOf(name string, page []byte) ([]byte, error) {
+	switch {
+	case !bytes.HasPrefix(page, []byte(magic)):
+		return nil, fmt.Errorf("%s is not encrypted, as the other objects of the store are: %w", name,
+			corrupt.ErrKey)
+	case len(page) < extraBytes:
+		return nil, corrupt.New(name, int64(len(page)), "the encrypted object is cut off")
+	case binary.LittleEndian.Uint32(page[len(magic):]) > version:
+		return nil, fmt.Errorf("%s is encrypted by a newer version of Stoat: %w", name, corrupt.ErrFormat)
+	}
+	return bytes.Clone(page[headBytes : headBytes+saltBytes]), nil
+}
