@@ -15,6 +15,9 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/adapters/datastore"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
 func ok(t testing.TB, err error) {
@@ -114,6 +117,25 @@ func TestStore_survivesReopening(t *testing.T) {
 	put(t, s, "/a/b", "kept")
 	ok(t, s.Close())
 	want(t, openAt(t, dir, nil), "/a/b", "kept")
+}
+
+// TestSync cuts the power, after which the disk has what was synced.
+func TestSync(t *testing.T) {
+	disk := memfs.NewCrashable()
+	open := func(disk *memfs.FS) *datastore.Store {
+		db, err := tuned.Open(disk, "db", &stoat.Options{Sync: stoat.SyncNever}, engine.Tuning{})
+		ok(t, err)
+		s := datastore.New(db)
+		t.Cleanup(func() { ok(t, s.Close()) })
+		return s
+	}
+	s := open(disk)
+	put(t, s, "/a", "")
+	ok(t, s.Sync(t.Context(), ds.NewKey("/a")))
+	put(t, s, "/b", "")
+	after := open(disk.CrashKeepNone())
+	want(t, after, "/a", "")
+	want(t, after, "/b", none)
 }
 
 func TestStore_leavesBucketsAlone(t *testing.T) {

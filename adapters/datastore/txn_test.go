@@ -177,8 +177,12 @@ func TestTxn_survivesAFailingDisk(t *testing.T) {
 	if !failed {
 		t.Error("all was read from files that are empty")
 	}
-	if _, err := txn.Query(t.Context(), query.Query{}); err != nil {
-		t.Log(err)
+	res, err := txn.Query(t.Context(), query.Query{})
+	if err == nil {
+		_, err = res.Rest()
+	}
+	if err == nil {
+		t.Error("a query reads from files that are empty")
 	}
 }
 
