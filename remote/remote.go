@@ -258,6 +258,7 @@ func (db *DB) awaitShipped(ctx context.Context) error {
 	}
 	ended, end := context.WithCancel(ctx)
 	end()
+	db.shipper.Closing()
 	err = errors.Join(err, db.DB.Close())
 	_ = db.shipper.Stop(ended) // what is missing, err says
 	return err
@@ -292,6 +293,7 @@ func (db *DB) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), db.wait)
 	defer cancel()
 	_ = db.shipper.Wait(ctx) // what is missing, Stop reports
+	db.shipper.Closing()
 	err := db.DB.Close()
 	if err != nil {
 		cancel() // what is in doubt here must not be shipped

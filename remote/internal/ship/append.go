@@ -44,7 +44,7 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	room, head := s.writer.HasRoom(), s.writer.Head()
 	s.writing.Unlock()
 	edit := s.cargo.edit(head.Version)
-	bound, isDue := s.collector.bound.Load(), s.cargo.isDue(s.prepared)
+	bound, isDue := s.collector.bound.Load(), s.cargo.isDue(s.prepared) && !s.closing.Load()
 	if !room || edit == nil && head.Commit >= s.due.Load() && head.Bound >= bound && !isDue {
 		return nil, nil
 	}

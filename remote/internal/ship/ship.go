@@ -70,6 +70,7 @@ type Shipper struct {
 	hurry    chan struct{} // holds an item: commits need not wait for others
 	answered chan struct{} // holds an item: the outcome of a log object is known
 	cargo    cargo         // files on their way
+	closing  atomic.Bool   // no more files are stored
 	adopting sync.Mutex    // held while a file from before the claim is stored
 	throttle throttle
 
@@ -240,6 +241,10 @@ func (s *Shipper) await(ctx context.Context, is func() bool) error {
 		}
 	}
 }
+
+// Closing says that the engine is about to be closed. No more files are stored: they would not come
+// to an end, and the next session stores them. Nor is a log object that they wait for.
+func (s *Shipper) Closing() { s.closing.Store(true) }
 
 // Stop ends shipping, with what the engine has committed last, which is closed without an error,
 // until ctx ends. The error matches ErrUnshipped if the store does not have all commits. It must be

@@ -69,8 +69,11 @@ func (s *Shipper) storeOnce(ctx context.Context, held *engine.Held, u upload) er
 	c.mu.Lock()
 	done := c.sent[u]
 	c.mu.Unlock()
-	if done {
+	switch {
+	case done:
 		return nil
+	case s.closing.Load():
+		return engine.ErrClosed
 	}
 	if err := s.storeFile(ctx, held, u); err != nil {
 		return err
