@@ -17,7 +17,7 @@ func Example() {
 	db, err := stoat.Open(dir, nil)
 	check(err)
 	store := gokv.New(db, nil) // values are JSON
-	defer store.Close() // closes db, too
+	defer store.Close()        // closes db, too
 
 	type mustelid struct{ Name string }
 	check(store.Set("erminea", mustelid{"stoat"}))

@@ -10,10 +10,12 @@ import (
 // ErrNil reports a value, or a place for one, that is nil.
 var ErrNil = errors.New("the value is nil: pass a value to Set, and a pointer to one to Get")
 
-// Codec turns values into bytes and back, as those of gokv's package encoding do. It must be safe for
-// concurrent use.
+// Codec turns values into bytes and back, as those of gokv's package encoding do. It must be safe
+// for concurrent use.
 type Codec interface {
+	// Marshal returns bytes from which Unmarshal makes the value again.
 	Marshal(v any) ([]byte, error)
+	// Unmarshal sets what v points to.
 	Unmarshal(data []byte, v any) error
 }
 
