@@ -3,6 +3,7 @@ package remotetest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -18,6 +19,9 @@ func getChecks() []Check {
 		{"Get of any random range returns its bytes", getRandom},
 		{"Get of an absent object is ErrNotExist", getAbsent},
 		{"the caller owns what Get returns", getOwned},
+		{"GetTo writes what Get returns", streamRanges},
+		{"GetTo of an absent object is ErrNotExist", streamAbsent},
+		{"GetTo ends with an error of the writer, and says what that took", streamFull},
 	}
 }
 
@@ -95,4 +99,78 @@ func getOwned(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	clear(first)
 	_ = append(first[:2], "other"...)
 	return wantBody(ctx, s, "log/1", []byte("log/1"))
+}
+
+func streamRanges(ctx context.Context, s objstore.Store, rng *rand.Rand) error {
+	body := randomBytes(rng, 1+rng.IntN(200_000))
+	if err := s.Create(ctx, "data/1", body); err != nil {
+		return err
+	}
+	size := int64(len(body))
+	for _, off := range []int64{0, 1, size / 2, size - 1, size, size + 1, 1 << 40} {
+		for _, n := range []int64{0, 1, size / 3, size - 1, size, size + 1, math.MaxInt64} {
+			var got bytes.Buffer
+			written, err := objstore.GetTo(ctx, s, "data/1", off, n, &got)
+			if err != nil {
+				return fmt.Errorf("GetTo(%d, %d) of %d bytes: %w", off, n, size, err)
+			}
+			start, end := objstore.Range(size, off, n)
+			if written != end-start || !bytes.Equal(got.Bytes(), body[start:end]) {
+				return fmt.Errorf("GetTo(%d, %d) of %d bytes says %d and writes %d, want those from %d "+
+					"to %d", off, n, size, written, got.Len(), start, end)
+			}
+		}
+	}
+	return nil
+}
+
+func streamAbsent(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
+	if err := createAll(ctx, s, "log/1", "log/3"); err != nil {
+		return err
+	}
+	for _, n := range []int64{0, 10} {
+		written, err := objstore.GetTo(ctx, s, "log/2", 0, n, new(bytes.Buffer))
+		if err := wantError("GetTo(log/2)", err, objstore.ErrNotExist); err != nil {
+			return err
+		}
+		if written != 0 {
+			return fmt.Errorf("GetTo of an absent object says that it has written %d bytes", written)
+		}
+	}
+	return nil
+}
+
+// full is a writer that takes no more than some bytes.
+type full struct {
+	has  []byte
+	room int
+}
+
+var errFull = errors.New("no room is left")
+
+func (f *full) Write(p []byte) (n int, err error) {
+	n = min(len(p), f.room)
+	f.has = append(f.has, p[:n]...)
+	if f.room -= n; n < len(p) {
+		err = errFull
+	}
+	return n, err
+}
+
+func streamFull(ctx context.Context, s objstore.Store, rng *rand.Rand) error {
+	body := randomBytes(rng, 100_000)
+	if err := s.Create(ctx, "data/1", body); err != nil {
+		return err
+	}
+	for _, room := range []int{0, 1, 50_000, len(body) - 1} {
+		w := full{room: room}
+		written, err := objstore.GetTo(ctx, s, "data/1", 0, int64(len(body)), &w)
+		if err := wantError("GetTo to a full disk", err, errFull); err != nil {
+			return err
+		}
+		if written != int64(room) || !bytes.Equal(w.has, body[:room]) {
+			return fmt.Errorf("GetTo says that %d bytes were written, and it was %d", written, room)
+		}
+	}
+	return nil
 }

@@ -36,6 +36,12 @@ func wrongStores() []wrong {
 		{"ranges are dropped", func() objstore.Store { return &rangeless{memstore.New()} }, true},
 		{"suffixes are prefixes", func() objstore.Store { return &suffixless{memstore.New()} }, true},
 		{"the last byte is left out", func() objstore.Store { return &short{memstore.New()} }, true},
+		{"streams of absent objects are empty", func() objstore.Store {
+			return &streaming{memstore.New(), lenientStream}
+		}, false},
+		{"streams hide that the writer is full", func() objstore.Store {
+			return &streaming{memstore.New(), deafStream}
+		}, false},
 		{"a range beyond the end fails", func() objstore.Store { return &strict{memstore.New()} }, true},
 		{"an absent object is empty", func() objstore.Store { return &lenient{memstore.New()} }, true},
 		{"listings are out of order", func() objstore.Store {
@@ -199,6 +205,29 @@ func (s *lenient) Get(ctx context.Context, name string, off, n int64) ([]byte, e
 		return nil, nil
 	}
 	return got, err
+}
+
+// streaming is wrong only in GetTo.
+type streaming struct {
+	*memstore.Store
+	change func(p []byte, err error, w io.Writer) (int64, error)
+}
+
+func (s *streaming) GetTo(
+	ctx context.Context, name string, off, n int64, w io.Writer,
+) (int64, error) {
+	p, err := s.Get(ctx, name, off, n)
+	return s.change(p, err, w)
+}
+
+func lenientStream(p []byte, _ error, w io.Writer) (int64, error) {
+	n, err := w.Write(p)
+	return int64(n), err
+}
+
+func deafStream(p []byte, err error, w io.Writer) (int64, error) {
+	n, _ := w.Write(p)
+	return int64(n), err
 }
 
 // listing changes the order of listings, or ignores the prefix.

@@ -48,7 +48,7 @@ type Store struct {
 	bucket, prefix string
 }
 
-var _ objstore.Store = (*Store)(nil)
+var _ objstore.Streamer = (*Store)(nil)
 
 // Open returns the store in a bucket, without a request.
 func Open(o Options) (*Store, error) {
@@ -138,14 +138,49 @@ func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, err
 	if err := check(ctx, name); err != nil {
 		return nil, err
 	}
-	body, err := s.get(ctx, name, off, n)
+	p, err := s.get(ctx, name, off, n)
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", name, err)
 	}
-	return body, nil
+	return p, nil
 }
 
 func (s *Store) get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	b, err := s.open(ctx, name, off, n)
+	if err != nil {
+		return nil, err
+	}
+	p, err := read(b, b.size)
+	return p, errors.Join(err, b.Close())
+}
+
+// GetTo implements [objstore.Streamer].
+func (s *Store) GetTo(
+	ctx context.Context, name string, off, n int64, w io.Writer,
+) (written int64, err error) {
+	if err := check(ctx, name); err != nil {
+		return 0, err
+	}
+	b, err := s.open(ctx, name, off, n)
+	if err == nil {
+		written, err = io.Copy(w, b)
+		err = errors.Join(err, b.Close())
+	}
+	if err != nil {
+		return written, fmt.Errorf("get %s: %w", name, err)
+	}
+	return written, nil
+}
+
+// body is the bytes of an answer that were asked for.
+type body struct {
+	io.Reader
+	io.Closer
+	size int64 // as the server says
+}
+
+// open asks for n bytes of an object from off on, as Get does.
+func (s *Store) open(ctx context.Context, name string, off, n int64) (*body, error) {
 	var options minio.GetObjectOptions
 	switch {
 	case off < 0:
@@ -160,12 +195,12 @@ func (s *Store) get(ctx context.Context, name string, off, n int64) ([]byte, err
 	if off == 0 && n < 0 {
 		options = minio.GetObjectOptions{}
 	}
-	body, info, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+name, options)
+	answer, info, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+name, options)
 	if off < 0 && isBeyond(err) { // of an object that is shorter, some providers have no such suffix
-		return s.get(ctx, name, 0, n)
+		return s.open(ctx, name, 0, n)
 	}
 	if isBeyond(err) {
-		return nil, nil
+		return &body{http.NoBody, http.NoBody, 0}, nil
 	}
 	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
 		return nil, objstore.ErrNotExist
@@ -177,8 +212,7 @@ func (s *Store) get(ctx context.Context, name string, off, n int64) ([]byte, err
 	if n < 0 {
 		limit = math.MaxInt64
 	}
-	p, err := read(io.LimitReader(body, limit), min(limit, info.Size))
-	return p, errors.Join(err, body.Close())
+	return &body{io.LimitReader(answer, limit), answer, min(limit, info.Size)}, nil
 }
 
 // read returns all that a reader has. If that is as long as expected, the bytes are allocated once:

@@ -60,6 +60,26 @@ func (t *traffic) Get(ctx context.Context, name string, off, n int64) ([]byte, e
 	return p, err
 }
 
+// GetTo implements [objstore.Streamer].
+func (t *traffic) GetTo(
+	ctx context.Context, name string, off, n int64, w io.Writer,
+) (written int64, err error) {
+	return objstore.GetTo(ctx, t.Store, name, off, n, passing{w, t})
+}
+
+// passing is where bytes from a store go, past the progress line.
+type passing struct {
+	io.Writer
+	traffic *traffic
+}
+
+// Write implements [io.Writer].
+func (p passing) Write(b []byte) (n int, err error) {
+	n, err = p.Writer.Write(b)
+	p.traffic.add(int64(n))
+	return n, err
+}
+
 // terminal returns w if it is a terminal, otherwise nil.
 func terminal(w io.Writer) io.Writer {
 	f, ok := w.(*os.File)
