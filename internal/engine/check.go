@@ -28,11 +28,7 @@ func (e *Engine) Check(ctx context.Context, deep bool) error {
 	if err != nil {
 		return err
 	}
-	config := check.Config{
-		Snapshot: p.snapshot, Dir: e.dir, Manifest: e.manifestPath(p.manifest),
-		Table: e.tablePath, Values: e.valuePath,
-		Read: func(bytes uint64) { e.checked.Add(bytes) },
-	}
+	config := e.checkConfig(p.snapshot, p.manifest)
 	if deep {
 		err = e.checkLogs(ctx, p, &found)
 	}
@@ -48,6 +44,15 @@ func (e *Engine) Check(ctx context.Context, deep bool) error {
 		return err
 	}
 	return found.Err()
+}
+
+// checkConfig says that a check is of a snapshot, which a manifest says.
+func (e *Engine) checkConfig(snapshot *superversion.Superversion, manifest uint64) check.Config {
+	return check.Config{
+		Snapshot: snapshot, Dir: e.dir, Manifest: e.manifestPath(manifest),
+		Table: e.tablePath, Values: e.valuePath,
+		Read: func(bytes uint64) { e.checked.Add(bytes) },
+	}
 }
 
 // picture is what a check looks at: one state, and the log segments that recovery would replay.

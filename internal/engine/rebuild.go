@@ -35,17 +35,25 @@ func Rebuild(ctx context.Context, target vfs.FS, dir string, p Parts) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	if err := to.Assemble(ctx, p.Database, p.Version, p.Fetch); err != nil {
+	if err := to.Adopt(p.Database, p.Version); err != nil {
 		return err
 	}
 	e := newReceived(to, dir, p.Database, p.Version)
+	verified, err := e.receive(ctx, to, p.Fetch)
+	if err != nil {
+		return err
+	}
+	defer verified.close()
 	last, err := e.applyAll(ctx, to, p.Commits)
 	if err != nil {
 		return err
 	}
+	if err := verified.finish(); err != nil {
+		return err
+	}
 	version := *e.state.Load().Levels.Version
 	version.LastCommit = max(version.LastCommit, last)
-	return e.commitReceived(ctx, to, &version)
+	return e.commitVerified(to, &version)
 }
 
 // newReceived returns an engine for reading a folder whose files were received, and for adding to
@@ -64,8 +72,21 @@ func (e *Engine) commitReceived(
 	ctx context.Context, to *backup.Folder, version *manifest.Version,
 ) error {
 	if err := e.Check(ctx, true); err != nil {
-		return fmt.Errorf("verify what was restored: %w", err)
+		return unverified(err)
 	}
+	return e.commitVerified(to, version)
+}
+
+// unverified returns the error of a restore of what is damaged; nil if it is not.
+func unverified(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("verify what was restored: %w", err)
+}
+
+// commitVerified makes a folder with verified files a database that consists of them.
+func (e *Engine) commitVerified(to *backup.Folder, version *manifest.Version) error {
 	if err := to.Commit(version); err != nil {
 		return err
 	}

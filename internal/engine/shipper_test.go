@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -154,15 +155,12 @@ func parts(t testing.TB, e *Engine) Parts {
 	return Parts{
 		Database: e.Database(), Version: h.Version,
 		Fetch: func(
-			_ context.Context, kind folder.Kind, number uint64, size int64, to vfs.File,
+			_ context.Context, kind folder.Kind, number uint64, off, n int64, to io.Writer,
 		) error {
 			from, err := h.Open(kind, number)
 			ok(t, err)
 			defer from.Close()
-			p := make([]byte, size)
-			_, err = from.ReadAt(p, 0)
-			ok(t, err)
-			_, err = to.WriteAt(p, 0)
+			_, err = io.Copy(to, io.NewSectionReader(from, off, n))
 			return err
 		},
 		Commits: func(apply func(uint64, []byte) error) error {

@@ -2,12 +2,10 @@ package backup
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
+	"io"
 
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // Adopt begins to make a folder of [BeginEmpty] a copy of a version, none of whose files is in it
@@ -27,49 +25,47 @@ func (f *Folder) Adopt(database [16]byte, version *manifest.Version) error {
 	return nil
 }
 
-// Fetch writes the first size bytes of a file that comes from elsewhere into a new one. It is
-// called for some files at the same time.
+// Fetch writes n bytes from off on of a file that comes from elsewhere. It is an error if there are
+// fewer. It is called for some pieces at the same time.
 type Fetch func(
-	ctx context.Context, kind folder.Kind, number uint64, size int64, to vfs.File,
+	ctx context.Context, kind folder.Kind, number uint64, off, n int64, to io.Writer,
 ) error
 
-// Assemble fetches the files of a version into a folder of [BeginEmpty], durable except for their
-// names. The caller must verify the files' contents and commit a version of the same database.
+// Assemble fetches the files of a version into a folder of [Folder.Adopt], durable except for their
+// names, and calls landed with each that is there, from whichever goroutine. They come nearly in
+// the order of the tables, with the value files that a table points into before it. The caller must
+// verify the files' contents and commit a version of the same database.
 func (f *Folder) Assemble(
-	ctx context.Context, database [16]byte, version *manifest.Version, fetch Fetch,
+	ctx context.Context, fetch Fetch, landed func(kind folder.Kind, number uint64),
 ) error {
-	if err := f.Adopt(database, version); err != nil {
-		return err
-	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	items := itemsOf(version)
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(fetchFiles, len(items)) {
-		all.Go(func() {
-			for i := next.Add(1); i <= int64(len(items)) && ctx.Err() == nil; i = next.Add(1) {
-				if err := f.fetchFrom(ctx, items[i-1], fetch); err != nil {
-					fail(err)
-				}
-			}
-		})
+	a := &assembly{folder: f, fetch: fetch, landed: landed, fail: fail}
+	for _, i := range inOrder(f.source.Version) {
+		a.files = append(a.files, &incoming{item: i, missing: i.size})
 	}
-	all.Wait()
-	return context.Cause(ctx)
+	return a.run(ctx)
 }
 
-// fetchFiles is how many files are fetched at a time: one is on its way while another is synced.
-const fetchFiles = 2
-
-// fetchFrom fetches a file that comes from elsewhere.
-func (f *Folder) fetchFrom(ctx context.Context, i item, fetch Fetch) error {
-	err := f.create(i.name(), func(file vfs.File) error {
-		return fetch(ctx, i.kind, i.number, i.size, file)
-	})
-	if err == nil {
-		f.meter.Files.Add(1)
-		f.meter.Bytes.Add(uint64(i.size))
+// inOrder returns the files of a version, each table after the value files that it points into.
+func inOrder(v *manifest.Version) (items []item) {
+	added := make(map[uint64]bool)
+	add := func(file manifest.ValueFile) {
+		if !added[file.Number] {
+			added[file.Number] = true
+			items = append(items, item{file.Kind(), file.Number, int64(file.Size)})
+		}
 	}
-	return err
+	for t := range v.Tables() {
+		for _, share := range t.Values {
+			if file, ok := v.ValueFile(share.File); ok {
+				add(file)
+			}
+		}
+		items = append(items, item{folder.Table, t.Number, int64(t.Size)})
+	}
+	for _, file := range v.ValueFiles {
+		add(file)
+	}
+	return items
 }

@@ -34,7 +34,7 @@ func (c *catalog) knows(id uint64) bool {
 
 // readCatalog reads the catalog as readers see it and verifies that it is consistent. If it cannot
 // be read, unreadable says why, and buckets are not checked.
-func (d *deep) readCatalog() (unreadable, err error) {
+func (d *Check) readCatalog() (unreadable, err error) {
 	c := &catalog{
 		version: d.Snapshot.Levels.Version, dropped: make(map[uint64]bool), next: keyspace.RootID + 1,
 	}
@@ -50,7 +50,7 @@ func (d *deep) readCatalog() (unreadable, err error) {
 
 // readEntries adds all entries below all data. It returns why they cannot be read, or why the check
 // must end.
-func (d *deep) readEntries(c *catalog) error {
+func (d *Check) readEntries(c *catalog) error {
 	var cursor superversion.Cursor
 	first, end := keyspace.AppendCatalog(nil, keyspace.RootID), keyspace.FirstData()
 	cursor.Init(d.Snapshot, superversion.Scope{
@@ -71,7 +71,7 @@ func (d *deep) readEntries(c *catalog) error {
 	return cursor.Err()
 }
 
-func (d *deep) wrong(format string, args ...any) {
+func (d *Check) wrong(format string, args ...any) {
 	d.found.Add(d.Dir, corrupt.New(d.Dir, 0, format, args...))
 }
 
@@ -106,7 +106,7 @@ func (c *catalog) add(key, value []byte) error {
 }
 
 // checkCatalog verifies that ids are unique and were handed out, and that parents exist.
-func (d *deep) checkCatalog(c *catalog) {
+func (d *Check) checkCatalog(c *catalog) {
 	slices.Sort(c.ids)
 	for i, id := range c.ids {
 		if i > 0 && id == c.ids[i-1] {
@@ -125,7 +125,7 @@ func (d *deep) checkCatalog(c *catalog) {
 	}
 }
 
-func (d *deep) checkMemtables() {
+func (d *Check) checkMemtables() {
 	for _, root := range append(slices.Clip(d.Snapshot.Sealed), d.Snapshot.Mem) {
 		var c memtable.Cursor
 		c.Init(root)

@@ -5,6 +5,7 @@
 // every table, past the cache, and every value that a table points to. Damage goes into [Findings]
 // and the check continues until its context ends. It reads one table at a time, and needs memory
 // for an index, a block, some thousand pointers and the ids of all buckets.
+// A [Check] does the same table by table, when they are there.
 //
 // A check is a function of a superversion, which may be used meanwhile. It starts no goroutine and
 // changes nothing. The engine checks the manifest's file, the log and the folder.
@@ -17,7 +18,6 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/table"
-	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
 // Config says what is verified.
@@ -29,7 +29,7 @@ type Config struct {
 	Table  func(*manifest.Table) string    // the path of a table's file
 	Values func(manifest.ValueFile) string // the path of a value file
 	Read   func(bytes uint64)              // called with how much was verified since the last call
-	// Verified, if not nil, is called after each table that Deep has read. Its error ends Deep.
+	// Verified, if not nil, is called after each table that was read. Its error ends the check.
 	Verified func(*manifest.Table) error
 }
 
@@ -53,8 +53,9 @@ func Quick(ctx context.Context, c Config, found *Findings) error {
 		}
 	})
 	if err == nil {
-		_, release := c.openValues(found)
-		release()
+		values := openValues(c, found)
+		values.openAll()
+		values.close()
 	}
 	return err
 }
@@ -72,28 +73,6 @@ func compareCounts(path string, meta *manifest.Table, got table.Summary, found *
 		if n.got != n.want {
 			found.Add(path, corrupt.New(path, 0, "the table has %d %s, the manifest says %d", n.got,
 				n.what, n.want))
-		}
-	}
-}
-
-// openValues opens the value files, verifies their headers, and returns the usable files by number.
-// They are valid until release is called.
-func (c *Config) openValues(found *Findings) (usable map[uint64]*valuelog.File, release func()) {
-	usable = make(map[uint64]*valuelog.File)
-	levels := c.Snapshot.Levels
-	var opened []func()
-	for _, f := range levels.Version.ValueFiles {
-		file, release, err := levels.Values(f.Number).Anew()
-		if err != nil {
-			found.Add(c.Values(f), err)
-			continue
-		}
-		usable[f.Number] = file
-		opened = append(opened, release)
-	}
-	return usable, func() {
-		for _, release := range opened {
-			release()
 		}
 	}
 }

@@ -3,70 +3,103 @@ package check
 import (
 	"bytes"
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/table"
-	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
-// deep is the state of a deep check.
-type deep struct {
+// Check is a deep check in progress. Tables may be verified in any order, each once its file and
+// those of its values are there, and are followed by the rest.
+type Check struct {
 	Config
 	ctx      context.Context
 	found    *Findings
-	catalog  *catalog                  // nil if it cannot be read
-	values   map[uint64]*valuelog.File // those that can be used
-	pointers []pointer                 // not followed yet
+	catalog  *catalog  // nil before all tables were read
+	values   *values   // those that pointers lead to
+	pointers []pointer // not followed yet
 
-	live    map[uint64]total // what tables point to, by value file
+	spans   spans            // what the tables hold
+	live    map[uint64]total // what they point to, by value file
 	partial bool             // damage kept some of it from being counted
 }
 
 // total is a number of values and their bytes.
 type total struct{ count, bytes uint64 }
 
+// Begin begins a deep check. It ends with Close.
+func Begin(ctx context.Context, c Config, found *Findings) *Check {
+	return &Check{
+		Config: c, ctx: ctx, found: found, values: openValues(c, found), live: make(map[uint64]total),
+	}
+}
+
+// Advance goes on with a snapshot that has all tables and value files of the one before.
+func (d *Check) Advance(to *superversion.Superversion) {
+	d.Snapshot, d.values.Snapshot = to, to
+}
+
+// Close releases what the check has opened.
+func (d *Check) Close() { d.values.close() }
+
 // Deep verifies everything reachable. Its error is that of ctx or of c.Verified.
 func Deep(ctx context.Context, c Config, found *Findings) error {
-	d := &deep{Config: c, ctx: ctx, found: found, live: make(map[uint64]total)}
-	if err := c.Snapshot.Levels.Version.Verify(); err != nil {
-		found.Add(c.Manifest, err)
+	d := Begin(ctx, c, found)
+	defer d.Close()
+	for h, isBottom := range d.Tables() {
+		if err := d.Verify(h, isBottom); err != nil {
+			return err
+		}
 	}
-	values, release := c.openValues(found)
-	defer release()
-	d.values = values
+	return d.Finish()
+}
+
+// Finish verifies what is left once all tables were. Its error is that of the context.
+func (d *Check) Finish() error {
+	if err := d.Snapshot.Levels.Version.Verify(); err != nil {
+		d.found.Add(d.Manifest, err)
+	}
+	d.values.openAll()
 	unreadable, err := d.readCatalog()
 	if err != nil {
 		return err
 	}
-	levels := c.Snapshot.Levels
-	for i, r := range append(slices.Clip(levels.Young), levels.Bottom) {
-		for _, h := range r.Tables {
-			err := d.table(h, i == len(levels.Young))
-			if err == nil && c.Verified != nil {
-				err = c.Verified(h.Meta)
-			}
-			if err != nil {
-				return err
-			}
-		}
+	if d.catalog != nil {
+		d.spans.check(d.catalog, d.found)
 	}
 	d.compareLive()
-	if found.Len() == 0 && unreadable != nil {
-		found.Add(c.Dir, unreadable) // otherwise a table's finding already says so
+	if d.found.Len() == 0 && unreadable != nil {
+		d.found.Add(d.Dir, unreadable) // otherwise a table's finding already says so
 	}
-	return ctx.Err()
+	return d.ctx.Err()
 }
 
 // read reports that so many bytes were verified, and returns why the check must end, if it must.
-func (d *deep) read(bytes uint64) error {
+func (d *Check) read(bytes uint64) error {
 	d.Read(bytes)
 	return d.ctx.Err()
 }
 
-func (d *deep) table(h superversion.Handle, bottom bool) error {
-	t := &tally{deep: d, meta: h.Meta, path: d.Table(h.Meta), pointed: make(map[uint64]total)}
+// Tables returns the tables of the snapshot, and which are in the bottom run.
+func (d *Check) Tables() iter.Seq2[superversion.Handle, bool] {
+	levels := d.Snapshot.Levels
+	return func(yield func(superversion.Handle, bool) bool) {
+		for i, r := range append(slices.Clip(levels.Young), levels.Bottom) {
+			for _, h := range r.Tables {
+				if !yield(h, i == len(levels.Young)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Verify verifies a table and the values that it points to. Its error is that of the context or of
+// Verified.
+func (d *Check) Verify(h superversion.Handle, isBottom bool) error {
+	t := &tally{Check: d, meta: h.Meta, path: d.Table(h.Meta), pointed: make(map[uint64]total)}
 	s, whole, err := h.Table.Verify(table.Verification{
 		Damage: func(err error) { d.found.Add(t.path, err) },
 		Entry:  t.entry,
@@ -78,28 +111,37 @@ func (d *deep) table(h superversion.Handle, bottom bool) error {
 	if err != nil {
 		return err
 	}
-	if !whole {
+	if whole {
+		t.compare(s, isBottom)
+	} else {
 		d.partial = true
-		return nil
 	}
-	compareCounts(t.path, h.Meta, s, d.found)
-	if bottom && s.Tombstones > 0 {
-		t.wrong("the table has %d tombstones, though nothing is below the bottom run", s.Tombstones)
+	if d.Verified != nil {
+		return d.Verified(h.Meta)
 	}
-	if !bytes.Equal(s.Smallest, h.Meta.Smallest) || !bytes.Equal(s.Largest, h.Meta.Largest) {
-		t.wrong("the table has the keys %q to %q, the manifest says %q to %q", s.Smallest, s.Largest,
-			h.Meta.Smallest, h.Meta.Largest)
-	}
-	if !slices.Equal(s.Dictionaries, h.Meta.Dictionaries) {
-		t.wrong("the table refers to the dictionaries %d, the manifest says %d", s.Dictionaries,
-			h.Meta.Dictionaries)
-	}
-	t.compareShares()
 	return nil
 }
 
+// compare compares a table that could be read with what the manifest says.
+func (t *tally) compare(s table.Summary, isBottom bool) {
+	meta := t.meta
+	compareCounts(t.path, meta, s, t.found)
+	if isBottom && s.Tombstones > 0 {
+		t.wrong("the table has %d tombstones, though nothing is below the bottom run", s.Tombstones)
+	}
+	if !bytes.Equal(s.Smallest, meta.Smallest) || !bytes.Equal(s.Largest, meta.Largest) {
+		t.wrong("the table has the keys %q to %q, the manifest says %q to %q", s.Smallest, s.Largest,
+			meta.Smallest, meta.Largest)
+	}
+	if !slices.Equal(s.Dictionaries, meta.Dictionaries) {
+		t.wrong("the table refers to the dictionaries %d, the manifest says %d", s.Dictionaries,
+			meta.Dictionaries)
+	}
+	t.compareShares()
+}
+
 // compareLive compares how much of the value files is live with what tables point to.
-func (d *deep) compareLive() {
+func (d *Check) compareLive() {
 	if d.partial {
 		return
 	}

@@ -19,7 +19,7 @@ type pointer struct {
 
 // follow verifies the values of the gathered pointers. It returns why the check must end, if it
 // must.
-func (d *deep) follow() error {
+func (d *Check) follow() error {
 	all := d.pointers
 	d.pointers = all[:0]
 	slices.SortFunc(all, func(a, b pointer) int {
@@ -32,8 +32,8 @@ func (d *deep) follow() error {
 		case !ok:
 			d.found.Add(p.table, corrupt.New(p.table, 0, "the table points into file %06d, which the "+
 				"manifest does not name", p.File))
-		case d.values[p.File] != nil:
-			if err := d.values[p.File].Verify(p.Pointer); err != nil {
+		case d.values.of(p.File) != nil:
+			if err := d.values.of(p.File).Verify(p.Pointer); err != nil {
 				d.found.Add(d.Values(meta), err)
 			}
 		}

@@ -104,6 +104,9 @@ func (s *Shipper) storeFile(ctx context.Context, held *engine.Held, u upload) (e
 	return s.adopt(ctx, name, file, u.size)
 }
 
+// compareBytes is how much of a file is compared with one in the store by one request.
+const compareBytes = 2 << 20
+
 // adopt stores a file that was made before the claim. A copy of the folder may have another one by
 // this name, which whoever was the writer there may store even now; so the first one counts.
 func (s *Shipper) adopt(ctx context.Context, name string, file vfs.File, size int64) error {
@@ -115,8 +118,8 @@ func (s *Shipper) adopt(ctx context.Context, name string, file vfs.File, size in
 	if !errors.Is(err, objstore.ErrExists) {
 		return err
 	}
-	for at := int64(0); at < size; at += fetchBytes {
-		want := body[at:min(at+fetchBytes, size)]
+	for at := int64(0); at < size; at += compareBytes {
+		want := body[at:min(at+compareBytes, size)]
 		there, err := s.log.Store.Get(ctx, name, at, int64(len(want)))
 		if err != nil {
 			return err

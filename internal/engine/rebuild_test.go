@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/tools/backup"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+// changed fetches like another one, except for a byte in the middle of a table.
+func changed(fetch backup.Fetch, table uint64) backup.Fetch {
+	return func(
+		ctx context.Context, kind folder.Kind, number uint64, off, n int64, to io.Writer,
+	) error {
+		if kind == folder.Table && number == table {
+			to = &flipping{to}
+		}
+		return fetch(ctx, kind, number, off, n, to)
+	}
+}
+
+// flipping is a writer that changes a byte in the middle of what it is given.
+type flipping struct{ io.Writer }
+
+func (f *flipping) Write(p []byte) (int, error) {
+	other := append([]byte(nil), p...)
+	other[len(p)/2] ^= 1
+	return f.Writer.Write(other)
+}
+
+// twoTables returns the parts of a database of two tables, one of them with a value file.
+func twoTables(t *testing.T) (p Parts, first, last uint64) {
+	t.Helper()
+	e := mustOpen(t, memfs.New(), calm())
+	mustCommit(t, e, "a", strings.Repeat("value ", 2000))
+	ok(t, e.Flush())
+	mustCommit(t, e, "c", "d")
+	ok(t, e.Flush())
+	p = parts(t, e)
+	for table := range p.Version.Tables() {
+		if first == 0 {
+			first = table.Number
+		}
+		last = table.Number
+	}
+	if first == last {
+		t.Fatal("there is one table")
+	}
+	return p, first, last
+}
+
+// A restore need not wait for the last byte to know that the first ones are wrong. What waits for
+// ever otherwise, fails this test.
+func TestRebuild_endsAtDamageWhileFilesAreOnTheirWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, first, last := twoTables(t)
+		right := p
+		fetch := changed(p.Fetch, first)
+		p.Fetch = func(
+			ctx context.Context, kind folder.Kind, number uint64, off, n int64, to io.Writer,
+		) error {
+			if number == last {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			return fetch(ctx, kind, number, off, n, to)
+		}
+		disk := memfs.New()
+		if err := Rebuild(t.Context(), disk, "db", p); !errors.Is(err, corrupt.Err) {
+			t.Errorf("error %v", err)
+		}
+		ok(t, Rebuild(t.Context(), disk, "db", right))
+	})
+}
+
+func TestRebuild_noticesDamageInAnyTable(t *testing.T) {
+	p, first, last := twoTables(t)
+	for _, table := range []uint64{first, last} {
+		damaged := p
+		damaged.Fetch = changed(p.Fetch, table)
+		err := Rebuild(t.Context(), memfs.New(), "db", damaged)
+		if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), folder.Table.Name(table)) {
+			t.Errorf("table %d: error %v", table, err)
+		}
+	}
+}
+
+func TestRebuild_endsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _, last := twoTables(t)
+		fetch := p.Fetch
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		p.Fetch = func(
+			ctx context.Context, kind folder.Kind, number uint64, off, n int64, to io.Writer,
+		) error {
+			if number == last {
+				cancel(why)
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			return fetch(ctx, kind, number, off, n, to)
+		}
+		disk := memfs.New()
+		if err := Rebuild(ctx, disk, "db", p); !errors.Is(err, why) {
+			t.Errorf("error %v", err)
+		}
+		p.Fetch = fetch
+		ok(t, Rebuild(t.Context(), disk, "db", p))
+	})
+}

@@ -1,0 +1,152 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// fetchTries is how often a request is tried that brings nothing: for 20 s or so, since a restore
+// that fails begins anew.
+const fetchTries = 12
+
+// When says as of when a copy is made. The zero value means now.
+type When struct {
+	Position engine.Position // after this commit; 0: not said
+	Commit   uint64          // after the commit of this number; 0: not said
+	Time     time.Time       // with what was shipped by then; zero: not said
+}
+
+// Rebuild makes a folder, which is empty or has what an earlier try has left, a copy of the
+// database in the store.
+func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string, when When) error {
+	if err := s.Identify(); err != nil {
+		return err
+	}
+	for {
+		state, err := s.stateAt(ctx, when)
+		if err != nil {
+			return err
+		}
+		err = s.rebuild(ctx, state, files, dir)
+		if err == nil || !s.isPast(ctx, state, err) {
+			return err
+		}
+	}
+}
+
+// isPast reports whether an error may come from what was deleted since a state was read.
+func (s *Source) isPast(ctx context.Context, state *object.State, err error) bool {
+	if !errors.Is(err, corrupt.Err) && !errors.Is(err, objstore.ErrNotExist) {
+		return false
+	}
+	bound, err := s.log.Bound(ctx)
+	return err == nil && bound > state.Number
+}
+
+// stateAt returns the state to make a copy of.
+func (s *Source) stateAt(ctx context.Context, when When) (*object.State, error) {
+	end, err := s.log.End(ctx)
+	if err != nil {
+		return nil, err
+	}
+	commit := when.Commit
+	if when.Position != 0 {
+		commit, err = commitOf(end, when.Position)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case when.Position != 0, commit != 0:
+		return s.log.AtCommit(ctx, end, commit)
+	case !when.Time.IsZero():
+		return s.log.AtTime(ctx, end, uint64(max(0, when.Time.UnixMilli())))
+	}
+	return end, nil
+}
+
+// commitOf returns the commit of a position in the history that ends with a state.
+func commitOf(end *object.State, p engine.Position) (uint64, error) {
+	commit := p.Commit()
+	if engine.PositionOf(end.Version.Branch, commit) == p {
+		return commit, nil
+	}
+	for _, b := range slices.Backward(end.Ends) {
+		switch {
+		case engine.PositionOf(b.Branch, commit) != p:
+		case commit > b.End:
+			return 0, fmt.Errorf("commit %d, of a branch that ended with commit %d: %w", commit, b.End,
+				history.ErrLost)
+		default:
+			return commit, nil
+		}
+	}
+	return 0, errors.New("the position is of another database")
+}
+
+// rebuild makes a folder a copy of a state.
+func (s *Source) rebuild(
+	ctx context.Context, state *object.State, files vfs.FS, dir string,
+) error {
+	return engine.Rebuild(ctx, files, dir, engine.Parts{
+		Database: state.Database, Version: state.Version,
+		Fetch: s.fetch,
+		Commits: func(apply func(commit uint64, payload []byte) error) error {
+			return s.log.Commits(ctx, state, apply)
+		},
+	})
+}
+
+// fetch writes a piece of a file, of the object that holds it. What has come before a request fails
+// is not asked for again.
+func (s *Source) fetch(
+	ctx context.Context, kind folder.Kind, number uint64, off, n int64, to io.Writer,
+) error {
+	name := history.DataName(kind, number)
+	file := &target{to: to}
+	for tries := 1; ; tries++ {
+		written, err := objstore.GetTo(ctx, s.log.Store, name, off, n, file)
+		off, n = off+written, n-written
+		switch {
+		case file.err != nil:
+			return file.err
+		case errors.Is(err, objstore.ErrNotExist), err == nil && n > 0:
+			return corrupt.New(name, off, "the object is missing, or ends before %d", off+n)
+		case err == nil:
+			return nil
+		case written > 0:
+			tries = 0
+		case tries == fetchTries:
+			return err
+		}
+		if !sleep(ctx, backOff(max(tries, 1)), nil) {
+			return fmt.Errorf("get %s: %w", name, errors.Join(context.Cause(ctx), err))
+		}
+	}
+}
+
+// target is where a piece goes. It knows an error of its own, which no other request would mend.
+type target struct {
+	to  io.Writer
+	err error
+}
+
+// Write implements [io.Writer].
+func (t *target) Write(p []byte) (n int, err error) {
+	n, err = t.to.Write(p)
+	if err != nil {
+		t.err = err
+	}
+	return n, err
+}
