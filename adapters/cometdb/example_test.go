@@ -36,6 +36,19 @@ func Example() {
 	// block/1: genesis
 }
 
+func ExampleStore_Print() {
+	db, err := stoat.OpenMemory(nil)
+	check(err)
+	store := wrap(db)
+	defer store.Close()
+	check(store.Set([]byte("key"), []byte{1, 255}))
+	check(store.Set([]byte("none"), []byte{}))
+	check(store.Print())
+	// Output:
+	// 6b6579: 01ff
+	// 6e6f6e65:
+}
+
 func check(err error) {
 	if err != nil {
 		log.Fatal(err)

@@ -22,7 +22,8 @@ type txn struct {
 }
 
 // NewTransaction begins a transaction, which also has the methods of [ds.TTL] and is safe for
-// concurrent use. It reads one state of the database and its own writes.
+// concurrent use. It reads one state of the database and its own writes. The filters of its queries
+// must not use it.
 //
 // A transaction that writes is the only one: other writers wait until it has ended, so it is never
 // stale. It waits for its own turn until ctx is done. Until it has ended, a write by the store
