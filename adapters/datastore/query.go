@@ -84,9 +84,11 @@ func planOf(q query.Query) *plan {
 		expires: q.ReturnExpirations,
 		rest:    query.Query{Orders: q.Orders, Offset: q.Offset, Limit: q.Limit},
 	}
-	if prefix := path.Clean("/" + q.Prefix); prefix != "/" {
-		p.span = stoat.Prefix([]byte(prefix + "/")) // the children only
+	prefix := path.Clean("/" + q.Prefix)
+	if prefix != "/" {
+		prefix += "/" // the children only
 	}
+	p.span = stoat.Prefix([]byte(prefix)) // other keys are not of the store
 	if len(q.Orders) > 0 {
 		switch q.Orders[0].(type) {
 		case query.OrderByKey, *query.OrderByKey:

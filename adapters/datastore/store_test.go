@@ -139,7 +139,7 @@ func TestSync(t *testing.T) {
 	want(t, after, "/b", none)
 }
 
-func TestStore_leavesBucketsAlone(t *testing.T) {
+func TestStore_leavesOtherDataAlone(t *testing.T) {
 	db, err := stoat.OpenMemory(nil)
 	ok(t, err)
 	defer db.Close()
@@ -150,11 +150,34 @@ func TestStore_leavesBucketsAlone(t *testing.T) {
 		}
 		return b.Put([]byte("/k"), nil)
 	}))
+	ok(t, db.Put([]byte("no key of a datastore"), nil))
 	s := datastore.New(db)
 	put(t, s, "/mine", "")
 	if got := keysOf(t, s, query.Query{}); fmt.Sprint(got) != "[/mine]" {
 		t.Errorf("the keys are %v", got)
 	}
+}
+
+func TestStore_opensReadOnly(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	s := openAt(t, dir, nil)
+	put(t, s, "/k", "v")
+	ok(t, s.Close())
+	db, err := stoat.Open(dir, &stoat.Options{ReadOnly: true})
+	ok(t, err)
+	s = datastore.New(db)
+	defer s.Close()
+	want(t, s, "/k", "v")
+	b, err := s.Batch(ctx)
+	ok(t, err)
+	ok(t, b.Delete(ctx, ds.NewKey("/k")))
+	_, txnErr := s.NewTransaction(ctx, false)
+	for _, err := range []error{b.Commit(ctx), txnErr, s.Put(ctx, ds.NewKey("/k"), nil)} {
+		if !errors.Is(err, stoat.ErrReadOnly) {
+			t.Errorf("the error is %v, want ErrReadOnly", err)
+		}
+	}
+	want(t, begin(t, s, true), "/k", "v")
 }
 
 func TestTTL(t *testing.T) {

@@ -61,11 +61,12 @@ func TestSuite(t *testing.T) {
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			if i > 0 {
-				dstest.ElemCount = 20
+				t.Parallel() // they begin when the loop has ended
 			}
 			dstest.SubtestAll(t, kind.make(t))
 		})
 	}
+	dstest.ElemCount = 20
 }
 
 // withNeighbours returns a store with entries around those under /within.
