@@ -176,7 +176,7 @@ func TestCodemap_listsEveryPackage(t *testing.T) {
 		}
 	}
 	want := map[string]bool{benchmark: true, trust: true, importing: true, shell: true,
-		replicas: true, bucket: true, rafts: true}
+		replicas: true, bucket: true, rafts: true, bolts: true}
 	for _, m := range adapters(t) {
 		want[m] = true
 	}
@@ -206,7 +206,7 @@ func TestDependencies_areThoseOfTheModules(t *testing.T) {
 		}
 		tables[of] = rows
 	}
-	of := []string{library, benchmark, trust, importing, shell, replicas, bucket, rafts}
+	of := []string{library, benchmark, trust, importing, shell, replicas, bucket, rafts, bolts}
 	for _, of := range append(of, adapters(t)...) {
 		listed := map[string]bool{}
 		for _, m := range firstColumn(tables[of]) {

@@ -59,6 +59,7 @@ const (
 	replicas  = "replica"
 	bucket    = "remote/s3"
 	rafts     = "raftstore"
+	bolts     = "boltcompat"
 )
 
 // adapters returns the modules for the interfaces of others, by their folders.
