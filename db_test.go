@@ -379,6 +379,7 @@ func TestClose_saysThatUnsyncedCommitsMayBeLost(t *testing.T) {
 	db := openOn(t, disk, &stoat.Options{Sync: stoat.SyncNever})
 	ok(t, db.Put([]byte("a"), []byte("v-a")))
 	wantErr(t, db.Sync(), stoat.ErrPoisoned)
+	wantErr(t, db.Err(), stoat.ErrPoisoned)
 	err := db.Close()
 	wantErr(t, err, stoat.ErrPoisoned)
 	wantErr(t, err, broken)

@@ -10,6 +10,13 @@ type Stats struct {
 	Flushes uint64 // memtables written into tables since opening
 	Merges  uint64 // compactions since opening
 
+	// Failures is the number of flushes and compactions that failed since opening. They are tried
+	// again, and lose nothing; the Logger says why they failed.
+	Failures uint64
+	// NoSpace is the number of commits, flushes and compactions that failed since opening because
+	// the device or the quota was full.
+	NoSpace uint64
+
 	// CommittedBytes is the size of the keys and values committed since opening, through the log or
 	// past it, and of deleted keys. Each key counts with the 1 to 9 bytes that identify its bucket.
 	CommittedBytes uint64
@@ -53,12 +60,20 @@ type Stats struct {
 
 	MemtableBytes int64 // memory of memtables
 	CacheBytes    int64 // memory of decoded blocks
+	// MemoryLimit is what both may take together: half of Options.MemoryLimit, since the garbage
+	// collector needs the rest. It grows with use if that option is 0.
+	MemoryLimit int64
 }
 
 // Stats returns the current numbers. It is cheap, except that it looks up what is within each
 // bucket dropped since the last flush: thousands of them take milliseconds. It works on a closed
 // database too, but then leaves deleted ranges and buckets out of PendingBytes.
 func (db *DB) Stats() Stats { return Stats(db.engine.Stats()) }
+
+// Err returns nil while the database does what it was opened for, [ErrClosed] once it is closed,
+// and an error that matches [ErrPoisoned], with the cause, once writing has stopped. It is as cheap
+// as reading a variable, and meant for health checks.
+func (db *DB) Err() error { return db.engine.Err() }
 
 // WriteAmplification returns how many bytes were written since opening, to the log, tables and
 // value files, per byte of keys and values committed; 0 before the first commit. Committed bytes,

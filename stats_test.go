@@ -2,8 +2,11 @@ package stoat_test
 
 import (
 	"context"
+	"encoding/json"
+	"expvar"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/stoatdb/stoat"
@@ -152,4 +155,32 @@ func TestStats_amplificationIsAllBytesForEachOne(t *testing.T) {
 	}
 	equal(t, s.WriteAmplification(), 2.5)
 	equal(t, s.SpaceAmplification(), 1.5)
+}
+
+func TestErr_saysWhetherTheDatabaseIsOpen(t *testing.T) {
+	fs := memfs.New()
+	db := openOn(t, fs, nil)
+	ok(t, db.Put([]byte("a"), nil))
+	ok(t, db.Err())
+	ok(t, db.Close())
+	wantErr(t, db.Err(), stoat.ErrClosed)
+
+	db = openOn(t, fs, &stoat.Options{ReadOnly: true})
+	ok(t, db.Err()) // it does what it was opened for
+	ok(t, db.Close())
+	wantErr(t, db.Err(), stoat.ErrClosed)
+}
+
+// TestStats_areAVariable publishes the numbers, as a program would, and reads them as one does that
+// scrapes them. The library itself must not import expvar, which comes with handlers of HTTP.
+func TestStats_areAVariable(t *testing.T) {
+	db := memory(t)
+	ok(t, db.Put([]byte("a"), nil))
+	published := expvar.Func(func() any { return db.Stats() })
+	var got struct{ Commits, Failures uint64 }
+	ok(t, json.Unmarshal([]byte(published.String()), &got))
+	equal(t, got, struct{ Commits, Failures uint64 }{1, 0})
+	var all map[string]float64 // so that every field is a number
+	ok(t, json.Unmarshal([]byte(published.String()), &all))
+	equal(t, len(all), reflect.TypeFor[stoat.Stats]().NumField())
 }

@@ -182,6 +182,9 @@ func (c *compactor) ended(done pick.Plan, err error) {
 		c.pause = retryMin
 		c.quiet = min(2*c.quiet, longestQuiet*c.options.Tuning.IdleAfter)
 		return
+	}
+	c.jobFailed(err)
+	switch {
 	case c.setAside(err, done):
 		c.options.Logger.Warn("compaction met damage", "dir", c.dir, "again after", retryDamaged,
 			"err", err)

@@ -51,7 +51,8 @@ func TestCompaction_thatMeetsDamageLetsOthersGoFirst(t *testing.T) {
 			synctest.Wait()
 			attempts := strings.Count(logged.String(), "compaction met damage")
 			s := e.Stats()
-			if s.Merges != uint64(c.merges) || s.YoungRuns != 1 || attempts != c.attempts {
+			if s.Merges != uint64(c.merges) || s.YoungRuns != 1 || attempts != c.attempts ||
+				s.Failures != uint64(attempts) || s.NoSpace != 0 {
 				t.Errorf("step %d: %d attempts, %+v", i, attempts, s)
 			}
 		}

@@ -62,6 +62,14 @@ func (e *Engine) whyPoisoned() error {
 	return nil
 }
 
+// Err returns ErrClosed once the engine is closed, or why all writing has ended, or nil.
+func (e *Engine) Err() error {
+	if e.closed.Load() {
+		return ErrClosed
+	}
+	return e.whyPoisoned()
+}
+
 // writable returns why the database cannot be written, or nil.
 func (e *Engine) writable() error {
 	if e.closed.Load() {

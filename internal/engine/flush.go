@@ -70,6 +70,7 @@ func (e *Engine) flushLoop() {
 			pause = retryMin
 			continue
 		}
+		e.jobFailed(err)
 		e.options.Logger.Warn("flush will be tried again", "dir", e.dir, "after", pause, "err", err)
 		if e.sleep(pause, e.hurry) {
 			pause = min(2*pause, retryMax)

@@ -147,8 +147,8 @@ func TestInstall_thatFindsNoSpaceIsTriedAgain(t *testing.T) {
 	mustCommit(t, e, "b")
 	broken.Store(false)
 	waitFor(e, func() bool { return len(e.mu.sealed) == 0 })
-	if e.Stats().Tables != 1 {
-		t.Error("the flush was not tried again")
+	if s := e.Stats(); s.Tables != 1 || s.Failures == 0 || s.NoSpace != s.Failures {
+		t.Errorf("the flush was not tried again, or its failures do not count: %+v", s)
 	}
 	wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), "a", "b")
 }

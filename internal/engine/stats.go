@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/tools/backup"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // counters holds what the engine has done since it was opened, and how it stands.
@@ -16,6 +18,20 @@ type counters struct {
 	flushed, compactedBytes atomic.Uint64 // bytes written to tables and value files
 	backups                 backup.Meter
 	checked                 atomic.Uint64 // bytes of files verified by Check
+	failures, noSpace       atomic.Uint64 // of jobs; and of jobs and commits, for lack of space
+}
+
+// failed counts an error of a commit that lacks space; nil and other errors do not count.
+func (c *counters) failed(err error) {
+	if errors.Is(err, vfs.ErrNoSpace) {
+		c.noSpace.Add(1)
+	}
+}
+
+// jobFailed counts a flush or a compaction that will be tried again.
+func (c *counters) jobFailed(err error) {
+	c.failures.Add(1)
+	c.failed(err)
 }
 
 // Stats describes an engine at one moment.
@@ -24,6 +40,9 @@ type Stats struct {
 	Syncs   uint64 // writes of the log since opening, synced or not; concurrent commits share them
 	Flushes uint64 // memtables written into tables since opening
 	Merges  uint64 // compactions since opening
+
+	Failures uint64 // flushes and compactions that failed since opening
+	NoSpace  uint64 // commits, flushes and compactions that found no space since opening
 
 	CommittedBytes uint64        // keys and values of what was committed since opening
 	LogBytes       uint64        // written to the log since opening
@@ -55,6 +74,7 @@ type Stats struct {
 
 	MemtableBytes int64 // memory of memtables
 	CacheBytes    int64 // memory of decoded blocks
+	MemoryLimit   int64 // of both together
 }
 
 // Stats returns the current numbers, of a closed engine without what was deleted at once.
@@ -65,6 +85,8 @@ func (e *Engine) Stats() Stats {
 		Syncs:           e.commits.Syncs.Load(),
 		Flushes:         e.flushes.Load(),
 		Merges:          e.compactions.Load(),
+		Failures:        e.failures.Load(),
+		NoSpace:         e.noSpace.Load(),
 		CommittedBytes:  e.committedBytes.Load(),
 		LogBytes:        e.commits.LogBytes.Load(),
 		FlushedBytes:    e.flushed.Load(),
@@ -78,6 +100,7 @@ func (e *Engine) Stats() Stats {
 		Entries:         uint64(state.Mem.Len()),
 		MemtableBytes:   e.memory.memtables(),
 		CacheBytes:      e.memory.cache.Bytes(),
+		MemoryLimit:     e.memory.limit + e.memory.extra.Load(),
 	}
 	for _, root := range state.Sealed {
 		s.Entries += uint64(root.Len())

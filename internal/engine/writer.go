@@ -60,6 +60,7 @@ func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 	}
 	if err := e.prepareAsWriter(ctx); err != nil {
 		e.writer.unlock()
+		e.failed(err)
 		return nil, err
 	}
 	sizes := &e.options.Tuning
@@ -190,7 +191,9 @@ func (w *Writer) wrote(bytes int) error {
 			return err
 		}
 		if w.room <= 0 {
-			return w.toTables()
+			err := w.toTables()
+			w.engine.failed(err)
+			return err
 		}
 	}
 	w.unlogged += bytes
@@ -290,6 +293,7 @@ func (w *Writer) Commit() error {
 	}
 	commit, err := w.append()
 	if err != nil {
+		e.failed(err)
 		w.Rollback()
 		return err
 	}

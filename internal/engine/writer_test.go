@@ -170,6 +170,9 @@ func TestCommit_onAFullDiskFailsUntilThereIsSpace(t *testing.T) {
 		wantNoSpace(t, err)
 		wantWords(t, e, "first")
 	}
+	if n := e.Stats().NoSpace; n != 3 {
+		t.Errorf("%d commits count as without space, want 3", n)
+	}
 	mustCommit(t, e, "small")
 	quota.Add(16 << 20)
 	large := string(make([]byte, 128<<10))
@@ -203,6 +206,9 @@ func TestWriter_onAFullDiskUndoesWhatItStreamed(t *testing.T) {
 		t.Error("nothing was streamed, so that nothing is tested")
 	}
 	wantNoSpace(t, w.Commit())
+	if n := e.Stats().NoSpace; n != 1 {
+		t.Errorf("%d commits count as without space, want 1", n)
+	}
 	wantWords(t, e, "first")
 	quota.Add(64 << 20)
 	mustCommit(t, e, "later")
