@@ -266,7 +266,8 @@ func (c *commands) hasBenchmark(name string) bool {
 func everything(t *testing.T) []*file {
 	t.Helper()
 	var all []*file
-	of := []string{library, benchmark, trust, importing, shell, replicas, bucket, rafts, bolts}
+	of := []string{library, benchmark, trust, importing, shell, replicas, bucket, rafts, bolts,
+		measuring}
 	for _, m := range of {
 		all = append(all, load(t, m)...)
 	}

@@ -176,7 +176,7 @@ func TestCodemap_listsEveryPackage(t *testing.T) {
 		}
 	}
 	want := map[string]bool{benchmark: true, trust: true, importing: true, shell: true,
-		replicas: true, bucket: true, rafts: true, bolts: true}
+		replicas: true, bucket: true, rafts: true, bolts: true, measuring: true}
 	for _, m := range adapters(t) {
 		want[m] = true
 	}
@@ -206,7 +206,8 @@ func TestDependencies_areThoseOfTheModules(t *testing.T) {
 		}
 		tables[of] = rows
 	}
-	of := []string{library, benchmark, trust, importing, shell, replicas, bucket, rafts, bolts}
+	of := []string{library, benchmark, trust, importing, shell, replicas, bucket, rafts, bolts,
+		measuring}
 	for _, of := range append(of, adapters(t)...) {
 		listed := map[string]bool{}
 		for _, m := range firstColumn(tables[of]) {

@@ -60,6 +60,7 @@ const (
 	bucket    = "remote/s3"
 	rafts     = "raftstore"
 	bolts     = "boltcompat"
+	measuring = "metrics"
 )
 
 // adapters returns the modules for the interfaces of others, by their folders.

@@ -112,6 +112,7 @@ var (
 	testName    = regexp.MustCompile(`^(Test|Fuzz)[A-Z]\w*$`)
 	errName     = regexp.MustCompile(`^Err[A-Z]\w*$`)
 	dottedName  = regexp.MustCompile(`^[A-Za-z]\w*(\.[A-Za-z]\w*)+$`)
+	metricName  = regexp.MustCompile(`^stoat(\.[a-z_]+)+$`) // which module metrics tests
 	fileName    = regexp.MustCompile(`\.(html|json|csv|mjs|md|db|log|table|values)$`)
 	placeholder = []string{"TestScan_skipsDeletedKeys", "FuzzX", "table.TableWriter", "page.After"}
 )
@@ -139,6 +140,7 @@ func (s *symbols) problem(name string) string {
 			}
 		}
 		return "there is no such error"
+	case metricName.MatchString(name):
 	case dottedName.MatchString(name) && !fileName.MatchString(name):
 		return s.dotted(strings.Split(name, "."))
 	}

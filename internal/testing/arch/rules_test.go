@@ -69,6 +69,7 @@ func TestRules_hold(t *testing.T) {
 	for _, m := range adapters(t) {
 		hold(t, slices.Concat(declRules, textRules), load(t, m), used)
 	}
+	hold(t, slices.Concat(declRules, textRules), load(t, measuring), used)
 	for key := range exceptions {
 		if !used[key] {
 			t.Errorf("the exception %q is not needed any more; remove it", key)
