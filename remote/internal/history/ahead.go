@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -26,6 +27,13 @@ type ahead struct {
 	pause   func(ctx context.Context, tries int) error // before the next try
 	mu      sync.Mutex
 	objects map[string][]byte
+}
+
+func (l *Log) newAhead() *ahead {
+	return &ahead{
+		Store: l.Store, most: cmp.Or(l.Parallel, parallelMost), pause: l.Pause,
+		objects: map[string][]byte{},
+	}
 }
 
 // Get implements [objstore.Store].
@@ -108,6 +116,12 @@ func pendingNames(s *object.State) (names []string) {
 
 // listAfter returns the names of the log objects after number n, in order.
 func (l *Log) listAfter(ctx context.Context, n uint64) (names []string, err error) {
+	listed, err := l.listedAfter(ctx, n)
+	return namesOf(listed), err
+}
+
+// listedAfter returns the log objects after number n, in order.
+func (l *Log) listedAfter(ctx context.Context, n uint64) (objects []objstore.Object, err error) {
 	for after := logName(n); ; {
 		listed, err := l.Store.List(ctx, logPrefix, after, listMost)
 		if err != nil {
@@ -115,12 +129,19 @@ func (l *Log) listAfter(ctx context.Context, n uint64) (names []string, err erro
 		}
 		for _, o := range listed {
 			if _, ok := logNumber(o.Name); ok {
-				names = append(names, o.Name)
+				objects = append(objects, o)
 			}
 		}
 		if len(listed) < listMost {
-			return names, nil
+			return objects, nil
 		}
 		after = listed[len(listed)-1].Name
 	}
+}
+
+func namesOf(objects []objstore.Object) (names []string) {
+	for _, o := range objects {
+		names = append(names, o.Name)
+	}
+	return names
 }

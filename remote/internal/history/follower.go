@@ -24,8 +24,7 @@ type Follower struct {
 
 // newFollower returns a follower at a state of the log.
 func newFollower(l Log, s *object.State) *Follower {
-	fetched := &ahead{Store: l.Store, pause: l.Pause, objects: map[string][]byte{}}
-	fetched.most = cmp.Or(l.Parallel, parallelMost)
+	fetched := l.newAhead()
 	l.Store = fetched
 	f := &Follower{log: &l, ahead: fetched}
 	f.jumpTo(s)
@@ -48,13 +47,13 @@ func (l *Log) Follow(ctx context.Context) (*Follower, error) {
 func (l *Log) Open(ctx context.Context) (f *Follower, end uint64, err error) {
 	whichever := *l
 	whichever.anyDatabase = true
-	s, names, err := whichever.newestAndAfter(ctx)
+	s, listed, err := whichever.newestAndAfter(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	from := cmp.Or(s, Start([16]byte{}))
 	f = newFollower(whichever, from)
-	if err := f.ahead.fetch(ctx, append(pendingNames(from), names...)); err != nil {
+	if err := f.ahead.fetch(ctx, append(pendingNames(from), namesOf(listed)...)); err != nil {
 		return nil, 0, err
 	}
 	if s == nil {
@@ -66,15 +65,13 @@ func (l *Log) Open(ctx context.Context) (f *Follower, end uint64, err error) {
 		f.origin = f.state.Claims[0].ID
 	}
 	f.log.Database, f.log.anyDatabase = f.state.Database, false
-	if end = f.state.Number; len(names) > 0 {
-		end, _ = logNumber(names[len(names)-1])
-	}
-	return f, end, nil
+	return f, max(f.state.Number, lastOf(listed)), nil
 }
 
-// newestAndAfter returns the newest state, or nil if there is none, and the names of the log
-// objects after it.
-func (l *Log) newestAndAfter(ctx context.Context) (s *object.State, names []string, err error) {
+// newestAndAfter returns the newest state, or nil if there is none, and the log objects after it.
+func (l *Log) newestAndAfter(
+	ctx context.Context,
+) (s *object.State, listed []objstore.Object, err error) {
 	for {
 		n, err := l.newestNumber(ctx)
 		if err != nil {
@@ -88,14 +85,14 @@ func (l *Log) newestAndAfter(ctx context.Context) (s *object.State, names []stri
 				return err
 			},
 			func() (err error) {
-				names, err = l.listAfter(ctx, n)
+				listed, err = l.listedAfter(ctx, n)
 				return err
 			},
 		)
 		if errors.Is(err, objstore.ErrNotExist) {
 			continue // a newer one exists, and this one was deleted
 		}
-		return s, names, err
+		return s, listed, err
 	}
 }
 

@@ -192,9 +192,11 @@ func TestWriter_andItsCopyLeaveALogThatGoesOn(t *testing.T) {
 	check(t, err)
 	end, err := l.End(t.Context())
 	check(t, err)
+	present, err := l.Present(t.Context())
+	check(t, err)
 	walked, err := l.Walk(t.Context(), Start(l.Database), func(*object.State) error { return nil })
 	check(t, err)
-	for _, s := range []*object.State{next.State(), end, walked} {
+	for _, s := range []*object.State{next.State(), end, present, walked} {
 		if s.Commit != 1 || len(s.Void) != 1 || s.Epoch != 2 {
 			t.Errorf("at %d in epoch %d: %d commits, %d void", s.Number, s.Epoch, s.Commit, len(s.Void))
 		}

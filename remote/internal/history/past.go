@@ -33,8 +33,13 @@ func (l *Log) AtCommit(
 	if err != nil {
 		return nil, err
 	}
+	after, err := l.listedAfter(ctx, s.Number)
+	if err != nil {
+		return nil, err
+	}
+	reading := l.batching(after)
 	for s.Commit < commit {
-		next, o, err := l.follow(ctx, s, end)
+		next, o, err := reading.follow(ctx, s, end)
 		if err != nil {
 			return nil, err
 		}
@@ -76,8 +81,13 @@ func (l *Log) AtTime(
 	if err != nil {
 		return nil, err
 	}
+	after, err := l.listedAfter(ctx, s.Number)
+	if err != nil {
+		return nil, err
+	}
+	reading := l.batching(after)
 	for s.Number < end.Number {
-		next, _, err := l.follow(ctx, s, end)
+		next, _, err := reading.follow(ctx, s, end)
 		if err != nil {
 			return nil, err
 		}

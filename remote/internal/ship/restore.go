@@ -31,9 +31,6 @@ type When struct {
 // Rebuild makes a folder, which is empty or has what an earlier try has left, a copy of the
 // database in the store.
 func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string, when When) error {
-	if err := s.Identify(); err != nil {
-		return err
-	}
 	for {
 		state, err := s.stateAt(ctx, when)
 		if err != nil {
@@ -57,7 +54,10 @@ func (s *Source) isPast(ctx context.Context, state *object.State, err error) boo
 
 // stateAt returns the state to make a copy of.
 func (s *Source) stateAt(ctx context.Context, when When) (*object.State, error) {
-	end, err := s.log.End(ctx)
+	end, err := s.log.Present(ctx)
+	if errors.Is(err, objstore.ErrNotExist) {
+		err = ErrNone
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (s *Source) rebuild(
 		Database: state.Database, Version: state.Version,
 		Fetch: s.fetch,
 		Commits: func(apply func(commit uint64, payload []byte) error) error {
-			return s.log.Commits(ctx, state, apply)
+			return s.log.BatchedCommits(ctx, state, apply)
 		},
 	})
 }
