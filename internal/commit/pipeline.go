@@ -19,8 +19,10 @@
 package commit
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"runtime/trace"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -326,12 +328,14 @@ func (p *Pipeline) takeTurnLocked(reach wal.Reach) {
 	}
 	log := p.log
 	p.mu.Unlock()
+	region := trace.StartRegion(context.Background(), "stoat.write")
 	start := p.config.Clock()
 	through, err := log.Write(reach)
 	if err == nil && reach == wal.Durable {
 		err = p.config.Owned()
 	}
 	took := p.config.Clock() - start
+	region.End()
 	p.Syncs.Add(1)
 	if err != nil {
 		err = p.config.Poison(err)

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"context"
 	"fmt"
+	"runtime/trace"
 	"slices"
 	"time"
 
@@ -12,6 +14,12 @@ import (
 )
 
 func (e *Engine) compact(p pick.Plan, cancelled func() bool) error {
+	ctx := context.Background()
+	defer trace.StartRegion(ctx, "stoat.compaction").End()
+	if trace.IsEnabled() {
+		trace.Logf(ctx, e.dir, "%s: %d young runs, %d tables of the bottom run, %d files to reclaim",
+			p.Why, p.Young.Count, len(p.Bottom), len(p.Relocate))
+	}
 	start := time.Now()
 	var kept compaction.Kept
 	job := e.compactionJob(p, e.state.Load().Levels, cancelled)

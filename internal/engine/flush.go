@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/trace"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -103,6 +104,11 @@ func (e *Engine) flushEnded(err error) {
 
 // flushOne writes the oldest sealed memtable to tables and installs them.
 func (e *Engine) flushOne(oldest sealed, effort effort) error {
+	ctx := context.Background()
+	defer trace.StartRegion(ctx, "stoat.flush").End()
+	if trace.IsEnabled() {
+		trace.Logf(ctx, e.dir, "%d entries", oldest.root.Len())
+	}
 	start := time.Now()
 	job := e.flushJob(oldest, e.state.Load().Levels, effort)
 	if effort == forNow {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/trace"
 	"slices"
 	"sync/atomic"
 
@@ -109,6 +110,7 @@ func (s *spill) start(flushed func() (*manifest.Edit, error)) error {
 	compact, crowded := s.compactionJob()
 	job := make(chan outcome, 1)
 	started := s.engine.spawn(func() {
+		defer trace.StartRegion(context.Background(), "stoat.spill").End()
 		var o outcome
 		if o.flushed, o.err = flushed(); o.err == nil && crowded {
 			o.compacted = s.compact(compact)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"runtime/trace"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -47,6 +48,7 @@ func (e *Engine) Begin() (*Writer, error) { return e.BeginContext(context.Backgr
 // BeginContext is Begin, except that it stops waiting, for other writers, for room in memory or for
 // the shipper, when ctx ends. So does the end of the transaction, while commits are withheld.
 func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
+	defer trace.StartRegion(ctx, "stoat.begin").End()
 	if err := e.writable(); err != nil {
 		return nil, err
 	}
@@ -281,6 +283,7 @@ func (w *Writer) undo() {
 // system has them, and acknowledged, if commits are withheld. On error nothing of it was or will be
 // visible, unless the error is ErrPoisoned, when opening the database again tells, or ErrUnknown.
 func (w *Writer) Commit() error {
+	defer trace.StartRegion(w.ctx, "stoat.commit").End()
 	e := w.engine
 	if w.spill != nil {
 		return w.commitTables()

@@ -93,3 +93,28 @@ func TestEvents_areThoseOfTheDocument(t *testing.T) {
 		}
 	}
 }
+
+// TestRegions_areThoseOfTheDocument compares the regions of traces in the library with their table.
+func TestRegions_areThoseOfTheDocument(t *testing.T) {
+	const name = "docs/observability.md"
+	marked := map[string]bool{}
+	for _, f := range load(t, library) {
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			call, isCall := n.(*ast.CallExpr)
+			if !isCall || len(call.Args) != 2 || lastName(call.Fun) != "StartRegion" {
+				return true
+			}
+			region, isLiteral := text(call.Args[1])
+			if !isLiteral {
+				t.Errorf("%s:%d: the name of a region must be a literal", f.path, f.line(call.Pos()))
+			}
+			marked[region] = true
+			return true
+		})
+	}
+	documented := firstColumn(documentNamed(t, name).section(t, "Traces"))
+	slices.Sort(documented)
+	if got := slices.Sorted(maps.Keys(marked)); !slices.Equal(got, documented) {
+		t.Errorf("the code has the regions %v, and %s the regions %v", got, name, documented)
+	}
+}
