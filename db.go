@@ -68,17 +68,19 @@ func open(dir string, opts *Options, settings hook.Settings) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", dir, err)
 	}
-	if settings.Replica != nil {
-		return newDB(settings.Replica(o).Engine), nil
-	}
 	files := settings.FS
-	if settings.Over != nil {
-		files = settings.Over(files)
-	}
 	var sealed *cryptfs.FS
 	if key != nil {
 		sealed = cryptfs.New(files, key)
 		files = sealed
+	}
+	if settings.Replica != nil {
+		db := newDB(settings.Replica(o).Engine)
+		db.sealed = sealed // for backups: it has no files
+		return db, nil
+	}
+	if settings.Over != nil {
+		files = settings.Over(files)
 	}
 	db, err := start(files, dir, o)
 	if err != nil {

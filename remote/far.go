@@ -1,11 +1,13 @@
 package remote
 
 import (
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/remote/internal/diskcache"
@@ -19,15 +21,19 @@ import (
 const (
 	defaultCache       = 1 << 30
 	defaultMemoryCache = 32 << 20
+	// sealedShare of the limit of an encrypted cache, as a divisor, is kept free for what encryption
+	// adds: most to small pieces, of which a cache has few.
+	sealedShare = 8
 )
 
 // farConfig says how files in a store are read.
 type farConfig struct {
 	store    objstore.Store
 	patience time.Duration
-	files    vfs.FS // with the folder of the cache
+	files    vfs.FS // with the folder of the cache; nil: the operating system's
 	dir      string // that folder; "": the cache is in memory
 	limit    int64  // of the cache; 0: a default
+	key      []byte // with which the cache is encrypted, unless it is in memory; may be nil
 	database [16]byte
 	origin   [16]byte       // the id of its first claim
 	claims   history.Claims // as far as they are known
@@ -44,24 +50,7 @@ type far struct {
 
 // openFar makes the files in a store readable.
 func openFar(c farConfig) (*far, error) {
-	if c.files == nil {
-		c.files = vfs.OS()
-	}
-	limit := int64(defaultCache)
-	if c.dir == "" {
-		c.dir, c.files, limit = "cache", memfs.New(), defaultMemoryCache
-	}
-	if c.limit > 0 {
-		limit = c.limit
-	}
-	if c.logger == nil {
-		c.logger = slog.New(slog.DiscardHandler)
-	}
-	cache, err := diskcache.Open(diskcache.Config{
-		Files: c.files, Dir: c.dir, Limit: limit,
-		Owner: [32]byte(append(c.database[:], c.origin[:]...)),
-		Warn:  func(err error) { c.logger.Warn("the cache of files in a store fails", "err", err) },
-	})
+	cache, err := c.openCache()
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +59,44 @@ func openFar(c farConfig) (*far, error) {
 	patient := &tail.Patient{Store: c.store, Patience: c.patience, Ended: f.ended}
 	f.Folder = objectfs.New(patient, cache, f.maker, c.missing)
 	return f, nil
+}
+
+// openCache opens the cache of the files.
+func (c *farConfig) openCache() (*diskcache.Cache, error) {
+	limit := int64(defaultCache)
+	if c.dir == "" {
+		c.dir, c.files, c.key, limit = "cache", memfs.New(), nil, defaultMemoryCache
+	}
+	if c.limit > 0 {
+		limit = c.limit
+	}
+	if c.logger == nil {
+		c.logger = slog.New(slog.DiscardHandler)
+	}
+	files, err := sealedWith(c.files, c.key)
+	if err != nil {
+		return nil, err
+	}
+	if c.files == nil {
+		c.files = vfs.OS()
+	}
+	if c.key != nil {
+		limit -= limit / sealedShare
+	}
+	config := diskcache.Config{
+		Files: files, Dir: c.dir, Limit: limit,
+		Owner: [32]byte(append(c.database[:], c.origin[:]...)),
+		Warn:  func(err error) { c.logger.Warn("the cache of files in a store fails", "err", err) },
+	}
+	cache, err := diskcache.Open(config)
+	if !errors.Is(err, stoat.ErrKey) {
+		return cache, err
+	}
+	// It is of another key, or of none, and nobody needs it.
+	if err := diskcache.Clear(c.files, c.dir); err != nil {
+		return nil, err
+	}
+	return diskcache.Open(config)
 }
 
 // maker returns the id of the claim under which a file was made, as far as the cache has to know.

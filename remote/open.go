@@ -48,12 +48,10 @@ func (db *DB) openStored(
 	ctx context.Context, files vfs.FS, dir string, o Options, settings hook.Settings,
 ) error {
 	identified := db.shipper.Identifying() // at the same time as the first requests
-	own := settings
-	own.FS = files
 	r, err := openReader(ctx, db.store, filepath.Join(dir, folder.CacheName), ReaderOptions{
 		Database: o.Database, CacheBytes: o.CacheBytes, Patience: o.Patience,
 		Poll: never, PollMax: never,
-	}, own, true)
+	}, settings, true)
 	if failed := identified(); failed != nil {
 		err = errors.Join(failed, err)
 		if r != nil {

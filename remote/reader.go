@@ -91,7 +91,12 @@ func OpenReader(
 	ctx context.Context, store objstore.Store, dir string, opts *ReaderOptions,
 ) (*Reader, error) {
 	settings, _ := hook.Of(opts)
-	r, err := openReader(ctx, store, dir, opts.withDefaults(), settings, false)
+	o := opts.withDefaults()
+	err := wantSealed(store, o.Database)
+	var r *Reader
+	if err == nil {
+		r, err = openReader(ctx, store, dir, o, settings, false)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open a reader of a database in object storage: %w", err)
 	}
@@ -103,9 +108,6 @@ func openReader(
 	ctx context.Context, store objstore.Store, dir string, o ReaderOptions, settings hook.Settings,
 	atOnce bool,
 ) (*Reader, error) {
-	if o.Database.Key != nil {
-		return nil, errKeyed
-	}
 	r := &Reader{store: &meter{Store: store}}
 	source, err := ship.NewSource(ctx, r.store)
 	if err != nil {
@@ -115,8 +117,9 @@ func openReader(
 		Poll: o.Poll, PollMax: o.PollMax, AtOnce: atOnce,
 		Replica: func(database, origin [16]byte) (*engine.Replica, error) {
 			r.far, err = openFar(farConfig{
-				store: r.store, patience: o.Patience, files: settings.FS, dir: dir, limit: o.CacheBytes,
-				database: database, origin: origin, logger: o.Database.Logger,
+				store: r.store, patience: o.Patience, database: database, origin: origin,
+				files: settings.FS, dir: dir, limit: o.CacheBytes, key: o.Database.Key,
+				logger:  o.Database.Logger,
 				missing: func() { r.tail.Missing() }, // once it is open
 			})
 			if err != nil {

@@ -27,7 +27,6 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/hook"
-	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/ship"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -213,12 +212,12 @@ func open(
 	if o.Database.ReadOnly {
 		return nil, stoat.ErrReadOnly
 	}
-	if o.Database.Key != nil {
-		return nil, errKeyed
+	if err := wantSealed(store, o.Database); err != nil {
+		return nil, err
 	}
-	files := settings.FS
-	if files == nil {
-		files = vfs.OS()
+	files, err := sealedWith(settings.FS, o.Database.Key)
+	if err != nil {
+		return nil, err
 	}
 	db, err := newDB(ctx, store, &o)
 	if err != nil {
@@ -234,9 +233,9 @@ func open(
 			return nil, err
 		}
 		return openFar(farConfig{
-			store: db.store, patience: o.Patience, files: files, dir: cache, limit: o.CacheBytes,
-			database: database, origin: claims[0].ID, claims: claims, logger: o.Database.Logger,
-			missing: func() {},
+			store: db.store, patience: o.Patience, database: database, origin: claims[0].ID, claims: claims,
+			files: settings.FS, dir: cache, limit: o.CacheBytes, key: o.Database.Key,
+			logger: o.Database.Logger, missing: func() {},
 		})
 	}}
 	err = db.openWhere(ctx, files, dir, o, settings)
@@ -315,6 +314,10 @@ type RestoreOptions struct {
 	// Time restores what was shipped by then, by the clocks of the writers. It has no effect beside a
 	// Position or a Commit. Default: zero, which means no time.
 	Time time.Time
+
+	// Key encrypts the copy, as [stoat.Options.Key]. Default: nil, which means that it is not
+	// encrypted, even if the store is.
+	Key []byte
 }
 
 // Restore makes dir, a folder that is missing or empty, a copy of the database in the store. All of
@@ -328,22 +331,25 @@ type RestoreOptions struct {
 func Restore(
 	ctx context.Context, store objstore.Store, dir string, opts *RestoreOptions,
 ) error {
-	var when ship.When
-	if opts != nil {
-		when = ship.When{
-			Position: engine.Position(opts.Position), Commit: opts.Commit, Time: opts.Time,
-		}
+	if opts == nil {
+		opts = new(RestoreOptions)
 	}
-	files := vfs.OS()
-	if settings, isTest := hook.From(ctx); isTest {
-		files = settings.FS
-	}
-	source, err := ship.NewSource(ctx, store)
-	if err == nil {
-		err = source.Rebuild(ctx, files, dir, when)
-	}
-	if err != nil {
+	if err := restore(ctx, store, dir, *opts); err != nil {
 		return fmt.Errorf("restore a database to %s: %w", dir, err)
 	}
 	return nil
+}
+
+func restore(ctx context.Context, store objstore.Store, dir string, o RestoreOptions) error {
+	settings, _ := hook.From(ctx)
+	files, err := sealedWith(settings.FS, o.Key)
+	if err != nil {
+		return err
+	}
+	source, err := ship.NewSource(ctx, store)
+	if err != nil {
+		return err
+	}
+	when := ship.When{Position: engine.Position(o.Position), Commit: o.Commit, Time: o.Time}
+	return source.Rebuild(ctx, files, dir, when)
 }

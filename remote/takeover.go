@@ -8,7 +8,6 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/hook"
-	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/sparse"
 )
@@ -43,17 +42,18 @@ func (r *Reader) takeOver(
 ) (*DB, error) {
 	r.changing.Lock()
 	defer r.changing.Unlock()
-	files := settings.FS
-	if files == nil {
-		files = vfs.OS()
-	}
 	switch {
 	case r.closed:
 		return nil, stoat.ErrClosed
 	case o.Database.ReadOnly:
 		return nil, stoat.ErrReadOnly
-	case o.Database.Key != nil:
-		return nil, errKeyed
+	}
+	if err := wantSealed(r.store.Store, o.Database); err != nil {
+		return nil, err
+	}
+	files, err := sealedWith(settings.FS, o.Database.Key)
+	if err != nil {
+		return nil, err
 	}
 	if err := engine.Vacant(files, dir); err != nil {
 		return nil, err
@@ -72,9 +72,9 @@ func (r *Reader) takeOver(
 func (r *Reader) takeOverAs(
 	ctx context.Context, db *DB, dir string, o Options, settings hook.Settings,
 ) error {
-	files := settings.FS
-	if files == nil {
-		files = vfs.OS()
+	files, err := sealedWith(settings.FS, o.Database.Key)
+	if err != nil {
+		return err
 	}
 	db.far = &lazyFar{far: r.far}
 	settle := func(replica *engine.Replica, w *history.Writer) error {

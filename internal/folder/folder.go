@@ -39,6 +39,8 @@ const (
 	KeyPrefix = "KEY-"
 	// CacheName is the name of a folder that nobody needs, and that is not looked into.
 	CacheName = "CACHE"
+	// CacheSuffix is how the names of the files in it end.
+	CacheSuffix = ".cache"
 )
 
 // Kind is what a numbered file is.

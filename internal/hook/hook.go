@@ -22,7 +22,8 @@ type Settings struct {
 	Sizes  salvage.Sizes // for salvage
 
 	Shipper engine.Shipper // for opening; may be nil
-	// Over returns the file system to open a database in, given the one that it is in; may be nil.
+	// Over returns the file system to open a database in, given the one that it is in, which may
+	// encrypt; may be nil.
 	Over func(vfs.FS) vfs.FS
 	// Replica makes the engine in the place of opening a folder; may be nil.
 	Replica func(o engine.Options) *engine.Replica

@@ -131,6 +131,7 @@ func TestCreate_isTheSameForTheSame(t *testing.T) {
 	for i := range below {
 		below[i] = memstore.New()
 		s := &Store{layout{pageBytes}, below[i], secret}
+		ok(t, s.Create(t.Context(), "other", append(content(100_000), byte(i))))
 		ok(t, s.Create(t.Context(), "a", content(100_000)))
 		ok(t, s.Put(t.Context(), "b", bytes.NewReader(content(100_000)), 100_000))
 		ok(t, s.Create(t.Context(), "c", content(99_999)))
@@ -139,6 +140,9 @@ func TestCreate_isTheSameForTheSame(t *testing.T) {
 		p, err := below[i].Get(t.Context(), name, 0, -1)
 		ok(t, err)
 		return p
+	}
+	if bytes.Equal(raw(0, "other")[:headBytes+saltBytes], raw(1, "other")[:headBytes+saltBytes]) {
+		t.Error("other content has the same salt")
 	}
 	salts := map[string]string{}
 	for _, name := range []string{"a", "b", "c"} {

@@ -103,13 +103,14 @@ const policy = `
 	remote/internal/ship:  internal/checksum, internal/corrupt, internal/vfs, internal/folder,
 	                       internal/manifest, internal/commit, internal/engine, remote/objstore,
 	                       remote/internal/object, remote/internal/history
-	remote/internal/diskcache: internal/vfs, internal/checksum, internal/folder
+	remote/internal/diskcache: internal/vfs, internal/checksum, internal/corrupt, internal/folder
 	remote/internal/objectfs: internal/vfs, internal/corrupt, internal/folder, remote/objstore,
 	                       remote/internal/history, remote/internal/diskcache
 	remote/internal/tail:  internal/corrupt, internal/engine, remote/objstore,
 	                       remote/internal/object, remote/internal/history
 	remote/internal/sparse: internal/vfs, internal/folder
-	remote:                ., internal/vfs, internal/vfs/memfs, internal/folder, internal/engine,
+	remote:                ., internal/vfs, internal/vfs/memfs, internal/vfs/cryptfs,
+	                       internal/folder, internal/engine,
 	                       internal/hook,
 	                       remote/objstore, remote/internal/history, remote/internal/ship,
 	                       remote/internal/diskcache, remote/internal/objectfs,

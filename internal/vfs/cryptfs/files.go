@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -20,6 +21,9 @@ type files struct {
 
 // layoutOf returns the layout of the file with the given name; ok is false if it is passed through.
 func layoutOf(name string) (l layout, ok bool) {
+	if strings.HasSuffix(name, names.CacheSuffix) {
+		return chunked, true
+	}
 	switch kind, _ := names.Parse(filepath.Base(name)); kind {
 	case names.Table, names.Values:
 		return paged, true

@@ -108,6 +108,29 @@ func Open(c Config) (*Cache, error) {
 	return cache, nil
 }
 
+// Clear removes what a cache has left in a folder, and the files with its key, if there are any. It
+// is for a folder that opens with another key only.
+func Clear(files vfs.FS, dir string) (err error) {
+	opened, err := files.OpenFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	lock, err := takeLock(opened, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	names, err := opened.List(dir)
+	for _, name := range names {
+		_, isSegment := segmentNumber(name)
+		if _, isKey := folder.ParseKey(name); isSegment || isKey {
+			err = errors.Join(err, opened.Remove(filepath.Join(dir, name)))
+		}
+	}
+	return err
+}
+
 // Limit returns how many bytes the cache takes, at most.
 func (c *Cache) Limit() int64 { return c.config.Limit }
 

@@ -9,12 +9,13 @@ import (
 	"sync/atomic"
 
 	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 const (
-	segmentSuffix  = ".cache"
+	segmentSuffix  = folder.CacheSuffix
 	segmentMagic   = "STOATRCS"
 	segmentVersion = 2
 	startBytes     = 48 // of a segment, before the first record
@@ -121,7 +122,10 @@ func (p *piece) read(dst []byte, skip uint64) error {
 // complete.
 func (c *Cache) readSegment(number uint64) (s *segment, pieces []*piece, err error) {
 	file, err := c.folder.Open(c.path(number))
-	if err != nil {
+	switch {
+	case errors.Is(err, corrupt.Err), errors.Is(err, corrupt.ErrFormat): // it should be encrypted
+		return nil, nil, err
+	case err != nil:
 		return nil, nil, fmt.Errorf("%w: %w", errUnopened, err)
 	}
 	s = &segment{number: number, file: file}
