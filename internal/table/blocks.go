@@ -132,6 +132,9 @@ func (r *reader) loadValues(
 	if err != nil {
 		return nil, nil, err
 	}
+	if v.Codec != block.Raw {
+		r.slots[b].coded.Store(true)
+	}
 	if v.Codec == block.Pattern {
 		u := newUnit(&r.slots[b].encoded, missReads)
 		u.item.Encoded = v.Encoded
@@ -156,19 +159,25 @@ func (r *reader) newValues(b int, miss missCost) *unit[block.Column] {
 	return u
 }
 
-// some is values for a read of n of them from value first on, which may make it worth decoding all.
+// some is values for a read of n of them from value first on, which may make it worth reading or
+// decoding all. The values returned start with value from.
 func (r *reader) some(
 	b int, keys *block.Keys, first, n int,
-) (*block.Column, *stored, error) {
-	values, encoded, err := r.values(b, keys, lookup)
+) (values *block.Column, from int, encoded *stored, err error) {
+	if r.apart && n < keys.Len() && r.mayLieApart(b, first) {
+		if values, err = r.readApart(b, keys, first, n); values != nil || err != nil {
+			return values, first, nil, err
+		}
+	}
+	values, encoded, err = r.values(b, keys, lookup)
 	if encoded == nil {
-		return values, nil, err
+		return values, 0, nil, err
 	}
 	if !r.cache.decodesBlock(encoded, encoded.weigh(first, n)) {
-		return nil, encoded, nil
+		return nil, 0, encoded, nil
 	}
 	values, err = r.decode(b, keys, encoded, lookup)
-	return values, nil, err
+	return values, 0, nil, err
 }
 
 // decode returns all values of block b, decoded.

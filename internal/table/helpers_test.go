@@ -8,6 +8,7 @@ import (
 	"math/rand"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/block"
@@ -180,11 +181,43 @@ func (fs noMapFS) Open(name string) (vfs.File, error) {
 
 func (noMapFile) Map(int64) ([]byte, func() error, error) { return nil, nil, vfs.ErrNoMap }
 
+// verifiedFS is noMapFS, and says that its files verify what is read. It counts what is.
+type verifiedFS struct {
+	vfs.Files
+	read atomic.Int64 // bytes
+}
+
+type verifiedFile struct {
+	noMapFile
+	fs *verifiedFS
+}
+
+func (fs *verifiedFS) Open(name string) (vfs.File, error) {
+	f, err := fs.Files.Open(name)
+	return verifiedFile{noMapFile{f}, fs}, err
+}
+
+func (verifiedFile) VerifiesReads() bool { return true }
+
+func (f verifiedFile) ReadAt(p []byte, off int64) (int, error) {
+	f.fs.read.Add(int64(len(p)))
+	return f.noMapFile.ReadAt(p, off)
+}
+
+// reading is how a file system lets files be read.
+type reading uint8
+
+const (
+	mapped  reading = iota // in a map
+	noMap                  // without maps
+	trusted                // without maps, and verified
+)
+
 // mode is a way to write and read a table.
 type mode struct {
 	name  string
 	o     WriterOptions
-	noMap bool
+	read  reading
 	limit int64 // of the cache
 	help  Help
 }
@@ -197,19 +230,23 @@ func helpers(fn func()) bool {
 
 func modes() []mode {
 	return []mode{
-		{"raw", WriterOptions{}, false, 1 << 30, nil},
-		{"filter", WriterOptions{Filter: true}, false, 1 << 30, nil},
-		{"zstd", WriterOptions{Encoding: zipped()}, false, 1 << 30, nil},
-		{"tiny blocks", WriterOptions{BlockBytes: 50, Encoding: zipped()}, false, 1 << 30, nil},
-		{"no map", WriterOptions{BlockBytes: 500, Filter: true}, true, 1 << 30, nil},
-		{"pattern", WriterOptions{Encoding: encoded()}, false, 1 << 30, nil},
-		{"pattern, tiny blocks", WriterOptions{BlockBytes: 80, Encoding: encoded()}, false, 1 << 30, nil},
-		{"pattern, no cache", WriterOptions{BlockBytes: 900, Encoding: encoded()}, true, 0, nil},
-		{"no cache", WriterOptions{BlockBytes: 300, Encoding: zipped(), Filter: true}, true, 0, nil},
-		{"raw, helpers", WriterOptions{BlockBytes: 300}, true, 64 << 10, helpers},
-		{"pattern, helpers", WriterOptions{BlockBytes: 300, Encoding: encoded()}, false, 64 << 10,
+		{"raw", WriterOptions{}, mapped, 1 << 30, nil},
+		{"filter", WriterOptions{Filter: true}, mapped, 1 << 30, nil},
+		{"zstd", WriterOptions{Encoding: zipped()}, mapped, 1 << 30, nil},
+		{"tiny blocks", WriterOptions{BlockBytes: 50, Encoding: zipped()}, mapped, 1 << 30, nil},
+		{"no map", WriterOptions{BlockBytes: 500, Filter: true}, noMap, 1 << 30, nil},
+		{"pattern", WriterOptions{Encoding: encoded()}, mapped, 1 << 30, nil},
+		{"pattern, tiny blocks", WriterOptions{BlockBytes: 80, Encoding: encoded()}, mapped, 1 << 30,
+			nil},
+		{"pattern, no cache", WriterOptions{BlockBytes: 900, Encoding: encoded()}, noMap, 0, nil},
+		{"no cache", WriterOptions{BlockBytes: 300, Encoding: zipped(), Filter: true}, noMap, 0, nil},
+		{"raw, helpers", WriterOptions{BlockBytes: 300}, noMap, 64 << 10, helpers},
+		{"pattern, helpers", WriterOptions{BlockBytes: 300, Encoding: encoded()}, mapped, 64 << 10,
 			helpers},
-		{"zstd, helpers", WriterOptions{BlockBytes: 900, Encoding: zipped()}, false, 1 << 30, helpers},
+		{"zstd, helpers", WriterOptions{BlockBytes: 900, Encoding: zipped()}, mapped, 1 << 30, helpers},
+		{"verified", WriterOptions{}, trusted, 1 << 30, nil},
+		{"verified, little cache", WriterOptions{}, trusted, 20 << 10, helpers},
+		{"verified, no cache", WriterOptions{Filter: true}, trusted, 0, nil},
 	}
 }
 
@@ -218,8 +255,11 @@ func (m mode) open(t testing.TB, entries []entry) *Table {
 	t.Helper()
 	fs := newFS(t)
 	s := writeTable(t, fs, testPath, m.o, entries)
-	if m.noMap {
+	switch m.read {
+	case noMap:
 		fs = noMapFS{fs}
+	case trusted:
+		fs = &verifiedFS{Files: fs}
 	}
 	cache := NewCache(m.limit)
 	cache.SetHelp(m.help)

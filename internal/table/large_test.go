@@ -111,8 +111,8 @@ func TestCache_largeValuesStayWhereThereIsRoom(t *testing.T) {
 }
 
 func TestCursor_decodesOnlyTheHeadsOfLargeValues(t *testing.T) {
-	for _, noMap := range []bool{false, true} {
-		m := mode{o: WriterOptions{Encoding: zipped()}, noMap: noMap, limit: 64 << 20}
+	for _, read := range []reading{mapped, noMap, trusted} {
+		m := mode{o: WriterOptions{Encoding: zipped()}, read: read, limit: 64 << 20}
 		entries := texts(5, 1<<20, rand.New(rand.NewSource(2)))
 		table := m.open(t, entries)
 		for _, once := range []bool{false, true} {

@@ -7,13 +7,14 @@ import (
 
 // The policy of the cache: in which forms blocks are kept, and which are admitted and evicted.
 //
-// A block may be in memory in five forms at once, each a unit of its own:
+// A block may be in memory in six forms at once, each a unit of its own:
 //
 //	keys     the key part as it is stored: lookups search it
 //	flat     all keys in full: what a cursor indexes that scans the block
 //	encoded  the values as they are stored, if each is encoded alone
 //	values   all values, decoded: in place if the block is not compressed
 //	heads    the first bytes of all values, decoded
+//	outline  where the values lie in the file, if a few can be read without the rest
 //
 // A lookup or a short scan decodes only the entries that it reads and keeps nothing ([takesPart]),
 // until that has cost about as much as decoding the block ([Cache.decodesBlock]). A scan decodes
@@ -41,6 +42,15 @@ const (
 	// orderWeight is how many times its bytes a read weighs that starts where the previous one ended:
 	// reads in order are likely to go on to the end of the block.
 	orderWeight = 4
+	// leastApart is the least size of a value block of which values are read apart from the rest. A
+	// smaller one is hardly more than the page of a file that has the value.
+	leastApart = 12 << 10
+	// apartBytes is what a read of values apart counts for at least: it takes far longer than what
+	// they are of their block.
+	apartBytes = 1 << 10
+	// followShare of a block, as a divisor, is what a read apart counts for that starts where the
+	// previous one ended: to read each value of a block apart takes much longer than to read it.
+	followShare = 2
 	// seekShare of a block, as a divisor, is what a seek that takes the whole block counts for: few
 	// reads follow it, or many.
 	seekShare = 8
@@ -103,8 +113,13 @@ func takesWhole(passed int) bool { return passed > block.PartMax }
 // encoded alone, should decode all of them. Until one does, each call writes to memory that the
 // block's readers share.
 func (c *Cache) decodesBlock(s *stored, bytes int) bool {
-	all := s.DecodedBytes()
-	spent := int(s.spent.Add(uint32(bytes)))
+	return c.takesBlock(&s.tally, s.DecodedBytes(), bytes)
+}
+
+// takesBlock reports whether reads of single values, of which the last one weighs so many bytes,
+// make it worth to have the block of all bytes in memory. It counts that one in the tally.
+func (c *Cache) takesBlock(t *tally, all, bytes int) bool {
+	spent := int(t.spent.Add(uint32(bytes)))
 	room, due := c.findRoom(int64(all)), spent >= all
 	if room {
 		due = spent >= all/roomShare
@@ -112,7 +127,7 @@ func (c *Cache) decodesBlock(s *stored, bytes int) bool {
 	if !due {
 		return false
 	}
-	s.spent.Store(0)
+	t.spent.Store(0)
 	return room || c.makeRoom(int64(all))
 }
 
@@ -122,8 +137,18 @@ func (s *stored) weigh(first, n int) (bytes int) {
 	for i := first; i < first+n; i++ {
 		bytes += s.Length(i)
 	}
-	if int(s.next.Swap(uint32(first+n))) == first {
+	if s.follows(first, n) {
 		bytes *= orderWeight
+	}
+	return bytes
+}
+
+// weigh returns what a read of n values apart, from value first on, counts for in takesBlock.
+func (o *outline) weigh(first, n int) int {
+	from, to := o.Place(first, n)
+	bytes := max(to-from, apartBytes)
+	if o.follows(first, n) {
+		bytes = max(bytes, o.ValueBytes()/followShare)
 	}
 	return bytes
 }

@@ -37,6 +37,7 @@ type reader struct {
 	cleanup runtime.Cleanup // releases hold
 
 	inPlace bool        // the file is mapped, and no block is decompressed
+	apart   bool        // values may be read apart from their blocks
 	sampler vfs.Sampler // of parts of blocks in the map, and of values that are used in place
 
 	filter   atomic.Pointer[filter.Filter] // nil until first used
@@ -83,7 +84,7 @@ func (r *reader) open(c Config) (release func() error, err error) {
 	}
 	data, unmap, err := r.file.Map(c.Size)
 	if errors.Is(err, vfs.ErrNoMap) {
-		if r.far != nil {
+		if r.apart = vfs.VerifiesReads(r.file); r.far != nil {
 			r.far.Expect(int64(r.footer.keys), int64(r.footer.filter))
 		}
 		return r.file.Close, nil
@@ -140,6 +141,7 @@ func (h *hold) forget() {
 		s.values.empty(h.cache)
 		s.encoded.empty(h.cache)
 		s.heads.empty(h.cache)
+		s.outline.empty(h.cache)
 	}
 }
 
@@ -268,12 +270,12 @@ func (r *reader) entry(b int, keys *block.Keys, i int, e *keyspace.Entry) error 
 		return nil
 	}
 	e.Until = keys.Until(i)
-	values, encoded, err := r.some(b, keys, i, 1)
+	values, from, encoded, err := r.some(b, keys, i, 1)
 	switch {
 	case err != nil:
 		return err
 	case values != nil:
-		e.Value = values.At(i)
+		e.Value = values.At(i - from)
 	default:
 		encoded.Entry(i, e)
 	}

@@ -17,8 +17,10 @@ type slots struct {
 	values  slot[block.Column]
 	encoded slot[stored]
 	heads   slot[block.Heads]
+	outline slot[outline]
 
 	evicted atomic.Uint32 // when the values were last evicted, in the cache's time; 0: never
+	coded   atomic.Bool   // the values are known not to be stored as they are
 }
 
 // clear empties all slots and leaves the cache as it is.
@@ -28,14 +30,30 @@ func (s *slots) clear() {
 	s.values.clear()
 	s.encoded.clear()
 	s.heads.clear()
+	s.outline.clear()
 }
 
 // stored is the values of a block as they are stored, if each is encoded alone.
 type stored struct {
 	block.Encoded
-	spent atomic.Uint32 // what reads that decoded single values weigh; see decodesBlock
-	next  atomic.Uint32 // the index of the value after the last one that was decoded alone
+	tally
 }
+
+// outline is where the values of a block lie in a file that verifies what is read from it.
+type outline struct {
+	block.Outline
+	tally
+}
+
+// tally counts reads of single values of a block that is not in memory as a whole.
+type tally struct {
+	spent atomic.Uint32 // what they weigh; see takesBlock
+	next  atomic.Uint32 // the index of the value after the last one that was read alone
+}
+
+// follows notes a read of n values from value first on, and reports whether it starts where the
+// previous one ended.
+func (t *tally) follows(first, n int) bool { return int(t.next.Swap(uint32(first+n))) == first }
 
 // slot holds one form of a block while it is in memory. Reading a slot is one atomic load. A
 // goroutine that has loaded the unit keeps it alive, even if the cache empties the slot.

@@ -266,12 +266,12 @@ func (c *Cursor) loadPartValues(b int, keys *block.Keys, first, n int) error {
 			return nil
 		}
 	}
-	values, encoded, err := r.some(b, keys, first, n)
+	values, from, encoded, err := r.some(b, keys, first, n)
 	if err != nil {
 		return err
 	}
 	if values != nil {
-		c.values, c.encoded = values.Slice(first, n), nil
+		c.values, c.encoded = values.Slice(first-from, n), nil
 		return nil
 	}
 	c.encoded = &encoded.Encoded

@@ -131,7 +131,7 @@ func (r *chunkReader) walk(block, stored int64, fn func(c chunk, p []byte) bool)
 	buffer := r.keys.buffers.take()
 	defer r.keys.buffers.pool.Put(buffer)
 	for ; block*blockBytes < stored; block++ {
-		p := buffer[:min(blockBytes, stored-block*blockBytes)]
+		p := buffer.stored[:min(blockBytes, stored-block*blockBytes)]
 		if err := r.read(p, block*blockBytes); err != nil {
 			return err
 		}

@@ -108,7 +108,7 @@ const (
 )
 
 // nonce returns the nonce of the page with a number, or of the chunk at an offset.
-func nonce(at uint64, use byte) (n [12]byte) {
+func nonce(at uint64, use byte) (n [nonceBytes]byte) {
 	for i := range 8 {
 		n[i] = byte(at >> (8 * i))
 	}

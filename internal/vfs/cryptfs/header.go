@@ -19,6 +19,7 @@ const (
 	version     = 1
 	headerBytes = 80
 	tagBytes    = 16
+	nonceBytes  = 12
 
 	idAt   = 16
 	saltAt = 24

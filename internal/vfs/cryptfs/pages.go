@@ -20,15 +20,20 @@ const (
 	runPages  = 16 // how many are read at once
 )
 
-// scratch holds buffers for pages and blocks. Safe for concurrent use.
+// scratch holds buffers. Safe for concurrent use.
 type scratch struct{ pool sync.Pool }
 
-// take returns a buffer of runPages pages.
-func (s *scratch) take() *[runPages * pageBytes]byte {
-	if p, ok := s.pool.Get().(*[runPages * pageBytes]byte); ok {
-		return p
+// buffer is memory for a read. It has the nonce, too: what a cipher is given would be garbage.
+type buffer struct {
+	stored [runPages * pageBytes]byte
+	nonce  [nonceBytes]byte
+}
+
+func (s *scratch) take() *buffer {
+	if b, ok := s.pool.Get().(*buffer); ok {
+		return b
 	}
-	return new([runPages * pageBytes]byte)
+	return new(buffer)
 }
 
 // pageReader reads a file of pages. Safe for concurrent use.
@@ -64,6 +69,9 @@ func newStoredReader(
 
 func (r *pageReader) Size() (int64, error) { return r.size, nil }
 
+// VerifiesReads implements vfs.Verified: a page verifies only as what was written at its place.
+func (r *pageReader) VerifiesReads() bool { return true }
+
 // ReadAt reads the pages that hold the bytes asked for.
 func (r *pageReader) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
@@ -76,7 +84,7 @@ func (r *pageReader) ReadAt(p []byte, off int64) (n int, err error) {
 	buffer := r.keys.buffers.take()
 	defer r.keys.buffers.pool.Put(buffer)
 	for n < len(want) {
-		got, err := r.run(want[n:], off+int64(n), buffer[:])
+		got, err := r.run(want[n:], off+int64(n), buffer)
 		if err != nil {
 			return n, err
 		}
@@ -89,13 +97,13 @@ func (r *pageReader) ReadAt(p []byte, off int64) (n int, err error) {
 }
 
 // run reads the start of p from pages that follow each other, as many as fit into the buffer.
-func (r *pageReader) run(p []byte, off int64, buffer []byte) (n int, err error) {
+func (r *pageReader) run(p []byte, off int64, b *buffer) (n int, err error) {
 	at := off + headerBytes
 	page := at / pageData
 	last := (at + int64(len(p)) - 1) / pageData
 	start := page * pageBytes
 	end := min(r.stored, (min(last, page+runPages-1)+1)*pageBytes)
-	stored := buffer[:end-start]
+	stored := b.stored[:end-start]
 	if got, err := r.inner.ReadAt(stored, start); got < len(stored) {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
@@ -104,29 +112,42 @@ func (r *pageReader) run(p []byte, off int64, buffer []byte) (n int, err error) 
 	}
 	for skip := int(at % pageData); len(stored) > 0; skip = 0 {
 		one := stored[:min(len(stored), pageBytes)]
-		content, err := r.open(one, page)
-		if err != nil {
-			return n, err
+		if size := len(one) - tagBytes; page > 0 && skip == 0 && size <= len(p)-n {
+			if err := r.openTo(p[n:n:n+size], one, page, &b.nonce); err != nil {
+				return n, err
+			}
+			n += size
+		} else {
+			content, err := r.open(one, page, &b.nonce)
+			if err != nil {
+				return n, err
+			}
+			n += copy(p[n:], content[skip:])
 		}
-		n += copy(p[n:], content[skip:])
 		stored, page = stored[len(one):], page+1
 	}
 	return n, nil
 }
 
 // open decrypts a page in place. It returns its content; that of page 0 starts with the header,
-// which is not encrypted.
-func (r *pageReader) open(p []byte, page int64) ([]byte, error) {
-	head, use := 0, byte(nonceMiddle)
+// which is not encrypted. The nonce is for its use.
+func (r *pageReader) open(p []byte, page int64, n *[nonceBytes]byte) ([]byte, error) {
+	head := 0
 	if page == 0 {
 		head = headerBytes
 	}
+	return p[:len(p)-tagBytes], r.openTo(p[head:head], p[head:], page, n)
+}
+
+// openTo decrypts what is encrypted of a page to the end of dst, which must have room for it.
+func (r *pageReader) openTo(dst, p []byte, page int64, n *[nonceBytes]byte) error {
+	use := byte(nonceMiddle)
 	if (page+1)*pageBytes >= r.stored {
 		use = nonceLast
 	}
-	n := nonce(uint64(page), use)
-	if _, err := r.keys.aead.Open(p[head:head], n[:], p[head:], nil); err != nil {
-		return nil, corrupt.New(r.name, page*pageBytes, "encrypted page %d does not verify", page)
+	*n = nonce(uint64(page), use)
+	if _, err := r.keys.aead.Open(dst, n[:], p, nil); err != nil {
+		return corrupt.New(r.name, page*pageBytes, "encrypted page %d does not verify", page)
 	}
-	return p[:len(p)-tagBytes], nil
+	return nil
 }

@@ -141,6 +141,7 @@ type openedReader struct {
 	r     io.Reader // behind the header
 	pages *pageReader
 	page  []byte
+	nonce [nonceBytes]byte
 	next  int64  // the number of the next page
 	rest  []byte // of the content of the page before
 }
@@ -159,7 +160,7 @@ func (o *openedReader) Read(p []byte) (int, error) {
 		if _, err := io.ReadFull(o.r, page[head:]); err != nil {
 			return 0, unexpected(err)
 		}
-		content, err := o.pages.open(page, o.next)
+		content, err := o.pages.open(page, o.next, &o.nonce)
 		if err != nil {
 			return 0, err
 		}
