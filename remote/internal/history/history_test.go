@@ -201,6 +201,33 @@ func TestWriter_andItsCopyLeaveALogThatGoesOn(t *testing.T) {
 			t.Errorf("at %d in epoch %d: %d commits, %d void", s.Number, s.Epoch, s.Commit, len(s.Void))
 		}
 	}
+	wantWalked(t, l, end)
+}
+
+// wantWalked wants whoever walks the log to skip what strays from it as long as the newest state
+// does.
+func wantWalked(t testing.TB, l *Log, end *object.State) {
+	t.Helper()
+	walk := func() error {
+		_, err := l.Walk(t.Context(), Start(l.Database), func(*object.State) error { return nil })
+		return err
+	}
+	save := func(s *object.State) {
+		t.Helper()
+		saved, err := l.Save(t.Context(), s)
+		if check(t, err); !saved {
+			t.Fatal("no state is stored")
+		}
+	}
+	save(end)
+	check(t, walk())
+	check(t, l.Store.Delete(t.Context(), []string{stateName(end.Number)}))
+	other := *end
+	other.Void = nil
+	save(&other)
+	if err := walk(); !errors.Is(err, errStray) {
+		t.Errorf("what the newest state has is skipped: %v", err)
+	}
 }
 
 func TestWriter_givesUpOnADamagedObject(t *testing.T) {

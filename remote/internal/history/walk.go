@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/remote/internal/object"
@@ -44,7 +45,7 @@ func (l *Log) Walk(
 		}
 		next, _, err := f.log.advance(ctx, f.state)
 		if errors.Is(err, errStray) {
-			next, err = Skip(f.state), nil
+			next, err = f.log.skipStray(ctx, f.state, err)
 		}
 		if errors.Is(err, objstore.ErrNotExist) && last-f.state.Number <= window(f.state.Claims) {
 			break
@@ -57,6 +58,23 @@ func (l *Log) Walk(
 		}
 	}
 	return f.state, nil
+}
+
+// skipStray returns the state after an object that strays, or the given error if it is not void: the
+// newest state says so, if it is of a later object.
+func (l *Log) skipStray(
+	ctx context.Context, s *object.State, stray error,
+) (*object.State, error) {
+	newest, err := l.newestFrom(ctx, s.Number+1)
+	if err != nil {
+		return nil, err
+	}
+	if newest != nil {
+		if _, void := slices.BinarySearch(newest.Void, s.Number+1); !void {
+			return nil, stray
+		}
+	}
+	return Skip(s), nil
 }
 
 // CheckState returns an error unless the state that is stored after log object s.Number is s.
