@@ -3,7 +3,6 @@ package remote
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -20,24 +19,23 @@ import (
 func (db *DB) openWhere(
 	ctx context.Context, files vfs.FS, dir string, o Options, settings hook.Settings,
 ) error {
-	names, err := files.List(dir)
-	isNew := errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0
-	unfinished := false
-	if err == nil {
-		unfinished, err = engine.IsUnfinished(files, dir)
-	}
-	switch {
-	case isNew, err == nil && unfinished:
-		err = db.openStored(ctx, files, dir, o, settings)
-		if !isNew || !errors.Is(err, ErrNone) {
-			return err
-		}
-	case err != nil:
+	vacant, err := engine.IsVacant(files, dir)
+	if err != nil {
 		return err
 	}
+	if vacant {
+		err = db.openStored(ctx, files, dir, o, settings)
+		if !errors.Is(err, ErrNone) {
+			return err
+		}
+	}
+	none := err
 	err = db.openFolder(dir, o.Database, settings)
-	if errors.Is(err, ship.ErrRestore) {
+	switch {
+	case errors.Is(err, ship.ErrStored):
 		return db.openStored(ctx, files, dir, o, settings)
+	case errors.Is(err, stoat.ErrFormat) && none != nil:
+		return none // the folder has what an earlier try has left, and is no database
 	}
 	return err
 }
@@ -52,7 +50,7 @@ func (db *DB) openStored(
 		Database: o.Database, CacheBytes: o.CacheBytes, Patience: o.Patience,
 		Poll: never, PollMax: never,
 	}, settings, true)
-	if failed := identified(); failed != nil {
+	if failed := identified(); failed != nil && !errors.Is(err, failed) {
 		err = errors.Join(failed, err)
 		if r != nil {
 			err = errors.Join(err, r.Close())

@@ -95,7 +95,7 @@ func OpenReader(
 	err := wantSealed(store, o.Database)
 	var r *Reader
 	if err == nil {
-		r, err = openReader(ctx, store, dir, o, settings, false)
+		r, err = openReader(ctx, &meter{Store: store}, dir, o, settings, false)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open a reader of a database in object storage: %w", err)
@@ -105,10 +105,9 @@ func OpenReader(
 
 // openReader is OpenReader as the settings say, perhaps to take over at once.
 func openReader(
-	ctx context.Context, store objstore.Store, dir string, o ReaderOptions, settings hook.Settings,
-	atOnce bool,
+	ctx context.Context, store *meter, dir string, o ReaderOptions, settings hook.Settings, atOnce bool,
 ) (*Reader, error) {
-	r := &Reader{store: &meter{Store: store}}
+	r := &Reader{store: store}
 	source, err := ship.NewSource(ctx, r.store)
 	if err != nil {
 		return nil, err

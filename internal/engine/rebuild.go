@@ -119,14 +119,18 @@ func (e *Engine) applyAll(
 	return last, err
 }
 
-// IsUnfinished reports whether a folder holds no more than what a [Rebuild] or a first backup that
-// did not end has left, so that Rebuild may use it.
-func IsUnfinished(files vfs.FS, dir string) (bool, error) {
+// IsVacant reports whether a folder is [Vacant], without changing anything: it is missing or empty,
+// or holds no more than what a [Rebuild] or a first backup that did not end has left.
+func IsVacant(files vfs.FS, dir string) (bool, error) {
+	names, err := files.List(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
 	found, err := survey(files, dir)
 	if err != nil || !found.Unfinished {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
 		return false, err
 	}
 	_, err = manifest.LoadAmong(files, dir, found.Of(folder.Manifest))

@@ -120,13 +120,13 @@ func (l *Log) advance(ctx context.Context, s *object.State) (*object.State, *obj
 	if err != nil {
 		return nil, nil, err
 	}
-	switch Judge(s, o) {
+	switch verdict := Judge(s, o); verdict {
 	case Void:
 		return Skip(s), o, nil
 	case Breaks, Strays:
 		err := fmt.Errorf("%w: %w", errBreak, corrupt.New(logName(o.Number), 0,
 			"the object does not follow log object %d, id %x", s.Number, s.ID))
-		if Judge(s, o) == Strays {
+		if verdict == Strays {
 			err = fmt.Errorf("%w: %w", errStray, err)
 		}
 		return nil, nil, err

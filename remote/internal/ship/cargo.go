@@ -26,7 +26,8 @@ type cargo struct {
 	mu     sync.Mutex
 	held   *engine.Held    // nil if there is none
 	after  uint64          // how many log objects had been prepared when it was taken
-	free   bool            // no file is of this epoch, so none has to wait
+	files  []upload        // what the store lacks of it
+	free   bool            // none of them is of this epoch, so none has to wait
 	stored bool            // all its files are in the store
 	busy   bool            // they are being stored
 	sent   map[upload]bool // files that are in the store, and perhaps not in the version there
@@ -60,7 +61,7 @@ func (c *cargo) letGoLocked() {
 	if c.held != nil {
 		c.held.Release()
 	}
-	c.held, c.stored = nil, false
+	c.held, c.files, c.stored = nil, nil, false
 }
 
 // load takes the files of the newest version, unless others are on their way, and begins to store
@@ -76,16 +77,17 @@ func (s *Shipper) load(ctx context.Context) {
 	if !c.busy && c.held == nil && c.changed.Swap(false) {
 		c.held, c.after = s.engine.Hold(), s.prepared
 		c.stored = there.EditTo(c.held.Version) == nil
-		c.free = !slices.ContainsFunc(uploads(c.held.Version, there), s.isOwn)
+		c.files = uploads(c.held.Version, there)
+		c.free = !slices.ContainsFunc(c.files, s.isOwn)
 		s.deliveredLocked(there)
 	}
 	if c.busy || c.held == nil || c.stored || !c.free && s.counted <= c.after {
 		return
 	}
 	c.busy = true
-	held := c.held
+	held, files := c.held, c.files
 	s.running.Go(func() {
-		err := s.storeFiles(ctx, held, there)
+		err := s.storeFiles(ctx, held, files)
 		if err != nil {
 			s.note(err)
 			sleep(ctx, loadPause, nil)

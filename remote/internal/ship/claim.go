@@ -30,7 +30,7 @@ func (s *Shipper) Claim(found engine.Found) (claimed engine.Claimed, err error) 
 	case err != nil:
 		return claimed, err
 	case exists && found.New:
-		return claimed, ErrRestore
+		return claimed, ErrStored
 	case exists && database != found.Database:
 		return claimed, fmt.Errorf("the folder %s holds database %x, and the store %x: %w", found.Dir,
 			found.Database, database, ErrApart)

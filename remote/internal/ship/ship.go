@@ -26,8 +26,8 @@ import (
 )
 
 var (
-	// ErrRestore reports that a new folder cannot become the database, because that is in the store.
-	ErrRestore = errors.New("the database is in the store, and has to be restored first")
+	// ErrStored reports that a new folder cannot become the database, because that is in the store.
+	ErrStored = errors.New("the database is in the store already")
 	// ErrApart reports that a folder has another history than the database in the store.
 	ErrApart = errors.New("the folder does not continue the database in the store")
 	// ErrUnshipped reports that commits are in the folder only.

@@ -40,14 +40,11 @@ func uploads(version, there *manifest.Version) (files []upload) {
 	return files
 }
 
-// storeFiles stores the files that a version names and the one in the store does not, several at a
-// time. Those that it has stored before an error are not stored again by the next call.
-func (s *Shipper) storeFiles(
-	ctx context.Context, held *engine.Held, there *manifest.Version,
-) error {
+// storeFiles stores files that a version names, several at a time. Those that it has stored before
+// an error are not stored again by the next call.
+func (s *Shipper) storeFiles(ctx context.Context, held *engine.Held, files []upload) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	files := uploads(held.Version, there)
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for range min(s.config.Uploads, len(files)) {
