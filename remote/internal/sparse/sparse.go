@@ -74,7 +74,7 @@ func (f *openFolder) OpenSized(name string, size int64) (vfs.File, error) {
 // Elsewhere implements [vfs.Sparse].
 func (f *openFolder) Elsewhere(name string) bool {
 	_, err := f.IsRegular(name)
-	return isFar(name, err) || holdsData(name) && errors.Is(err, fs.ErrClosed)
+	return isFar(name, err)
 }
 
 // toAsk reports whether the store is to be asked for a file that the folder does not open.
