@@ -105,7 +105,8 @@ func OpenReader(
 
 // openReader is OpenReader as the settings say, perhaps to take over at once.
 func openReader(
-	ctx context.Context, store *meter, dir string, o ReaderOptions, settings hook.Settings, atOnce bool,
+	ctx context.Context, store *meter, dir string, o ReaderOptions, settings hook.Settings,
+	atOnce bool,
 ) (*Reader, error) {
 	r := &Reader{store: store}
 	source, err := ship.NewSource(ctx, r.store)

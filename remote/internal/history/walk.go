@@ -60,8 +60,8 @@ func (l *Log) Walk(
 	return f.state, nil
 }
 
-// skipStray returns the state after an object that strays, or the given error if it is not void: the
-// newest state says so, if it is of a later object.
+// skipStray returns the state after an object that strays, or the given error if it is not void. If
+// the newest state is of a later object, that says so.
 func (l *Log) skipStray(
 	ctx context.Context, s *object.State, stray error,
 ) (*object.State, error) {

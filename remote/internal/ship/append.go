@@ -58,7 +58,21 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	if err != nil {
 		return nil, err
 	}
-	var parts []object.Part
+	parts := partsOf(commits, edit, bound, head)
+	if len(parts) == 0 && isDue {
+		parts = []object.Part{{Edit: noEdit(head.Version)}}
+	}
+	if len(parts) == 0 {
+		return nil, nil // what is due comes with files
+	}
+	return next, s.prepare(next, parts)
+}
+
+// partsOf returns the parts of an object after a state: commits and an edit, unless they are nil,
+// and a bound, if it is a new one.
+func partsOf(
+	commits *object.Commits, edit *manifest.Edit, bound uint64, head *object.State,
+) (parts []object.Part) {
 	if commits != nil {
 		parts = append(parts, object.Part{Commits: commits})
 	}
@@ -68,15 +82,16 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	if head.Bound < bound {
 		parts = append(parts, object.Part{Bound: bound})
 	}
-	if len(parts) == 0 && isDue {
-		same := head.Version
-		parts = []object.Part{{Edit: &manifest.Edit{
-			LogNumber: same.LogNumber, LastCommit: same.LastCommit, NextNumber: same.NextNumber,
-		}}}
-	}
-	if len(parts) == 0 {
-		return nil, nil // what is due comes with files
-	}
+	return parts
+}
+
+// noEdit returns an edit that changes nothing in a version.
+func noEdit(v *manifest.Version) *manifest.Edit {
+	return &manifest.Edit{LogNumber: v.LogNumber, LastCommit: v.LastCommit, NextNumber: v.NextNumber}
+}
+
+// prepare makes a shipment of parts the next one that is on its way.
+func (s *Shipper) prepare(next *shipment, parts []object.Part) (err error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	next.request, err = s.writer.Prepare(parts)
@@ -84,12 +99,12 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 		next.request, err = s.writer.Prepare(parts[:1]) // the others fit into the next one
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.group.taken.Store(next.request.Next().Commit)
 	s.sent = append(s.sent, next)
 	s.prepared++
-	return next, nil
+	return nil
 }
 
 // send has a log object stored, in the background.

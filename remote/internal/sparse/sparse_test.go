@@ -17,8 +17,8 @@ var errAsked = errors.New("the store is asked")
 func (asked) Open(string) (vfs.File, error)             { return nil, errAsked }
 func (asked) OpenSized(string, int64) (vfs.File, error) { return nil, errAsked }
 
-// TestFolder_asksTheStore looks for a table that a folder has, one that it lacks, and a lock that it
-// lacks, which no store has.
+// TestFolder_asksTheStore looks for a table that a folder has, one that it lacks, and a lock that
+// it lacks, which no store has.
 func TestFolder_asksTheStore(t *testing.T) {
 	files := memfs.New()
 	if err := files.MkdirAll("db"); err != nil {
