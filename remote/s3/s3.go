@@ -37,7 +37,8 @@ type Options struct {
 	// Credentials, by default those of the environment, of the usual files, or of the machine.
 	Credentials *credentials.Credentials
 	// Transport carries the requests; nil is one with usual limits. A request that makes no progress
-	// for 30 seconds is cut, by whichever.
+	// for 30 seconds is cut, by whichever. An upload has up to two minutes more once the system has
+	// all of it, since nobody sees how that moves.
 	Transport http.RoundTripper
 }
 
