@@ -1,0 +1,61 @@
+package boltcompat_test
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPrograms_passTheirOwnTests runs the tests of modules that use bbolt, all of which must pass.
+func TestPrograms_passTheirOwnTests(t *testing.T) {
+	programs := []foreign{
+		{path: "github.com/timshannon/bolthold", version: "v0.0.0-20240314194003-30aac6950928"},
+	}
+	for _, p := range programs {
+		t.Run(p.path, func(t *testing.T) {
+			dir := t.TempDir()
+			copyProgram(t, fetch(t, p.path, p.version), dir)
+			r := runTests(t, dir, "-timeout", "10m", ".")
+			for name, outcome := range r.outcome {
+				if outcome == "fail" {
+					t.Errorf("%s fails:\n%s", name, r.output[name])
+				}
+			}
+			t.Logf("%d tests pass; with nested ones, %d", len(r.outcome), r.all)
+		})
+	}
+}
+
+// copyProgram makes dir a copy of a module that imports this package where it imported bbolt.
+func copyProgram(t *testing.T, m foreign, dir string) {
+	t.Helper()
+	rewritten := 0
+	err := filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(m.dir, path)
+		if err != nil {
+			return err
+		}
+		text := read(t, path)
+		if strings.HasSuffix(name, ".go") {
+			ours := rewrite(text)
+			if !slices.Equal(ours, text) {
+				rewritten++
+			}
+			text = ours
+		}
+		write(t, filepath.Join(dir, name), text)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rewritten == 0 {
+		t.Fatalf("no file of %s imports bbolt", m.path)
+	}
+	require(t, dir)
+}
