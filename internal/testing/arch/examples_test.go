@@ -1,0 +1,95 @@
+package arch
+
+import (
+	"go/ast"
+	"go/doc"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shown are the packages whose exported functions, types and methods should have examples.
+var shown = []string{".", "record", "feed", "tuple"}
+
+// TestExamples_showTheAPI compares the exported names that no example with output uses with a list,
+// which may only shrink.
+func TestExamples_showTheAPI(t *testing.T) {
+	const list = "internal/testing/arch/testdata/without-example"
+	var lacking []string
+	for _, pkg := range shown {
+		lacking = append(lacking, withoutExample(load(t, library), pkg)...)
+	}
+	listed := strings.Fields(read(t, list))
+	for _, name := range lacking {
+		if !slices.Contains(listed, name) {
+			t.Errorf("no example with output uses %s: write one", name)
+		}
+	}
+	for _, name := range listed {
+		if !slices.Contains(lacking, name) {
+			t.Errorf("%s has an example, or is gone: remove it from %s", name, list)
+		}
+	}
+}
+
+// withoutExample returns the exported names of a package that none of its examples uses. It does
+// not tell methods of one name from each other, and so finds too few, never too many.
+func withoutExample(files []*file, pkg string) []string {
+	var names []string
+	used := map[string]bool{}
+	for _, f := range files {
+		switch {
+		case f.pkg != pkg:
+		case f.test:
+			for _, example := range doc.Examples(f.tree) {
+				if example.Output != "" || example.EmptyOutput {
+					noteNames(used, example.Code)
+				}
+			}
+		default:
+			for _, d := range f.tree.Decls {
+				names = append(names, exportedBy(d)...)
+			}
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return used[name[strings.LastIndex(name, ".")+1:]]
+	})
+	for i, name := range names {
+		names[i] = strings.TrimPrefix(pkg+".", "..") + name
+	}
+	return names
+}
+
+// noteNames notes the identifiers in code.
+func noteNames(used map[string]bool, code ast.Node) {
+	ast.Inspect(code, func(n ast.Node) bool {
+		if id, isName := n.(*ast.Ident); isName {
+			used[id.Name] = true
+		}
+		return true
+	})
+}
+
+// exportedBy returns the functions, types and methods of exported types that a declaration exports.
+func exportedBy(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if !d.Name.IsExported() {
+			return nil
+		}
+		if d.Recv == nil {
+			return []string{d.Name.Name}
+		}
+		if of := lastName(d.Recv.List[0].Type); ast.IsExported(of) {
+			return []string{of + "." + d.Name.Name}
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if spec, isType := spec.(*ast.TypeSpec); isType && spec.Name.IsExported() {
+				names = append(names, spec.Name.Name)
+			}
+		}
+	}
+	return names
+}
