@@ -153,6 +153,34 @@ func TestKey_nothingIsReadableAnywhere(t *testing.T) {
 	ok(t, local.Close())
 }
 
+// Pieces of large files come in any order, and encrypted files are written front to back.
+func TestKey_ofARestoreOfLargeFiles(t *testing.T) {
+	store := encrypted(t, memstore.New(), 1)
+	db, err := remote.Open(t.Context(), store, filepath.Join(t.TempDir(), "db"), keyed(1))
+	ok(t, err)
+	for i := range 16 {
+		ok(t, db.Put(largeKey(i), largeValue(i, 1<<20)))
+	}
+	ok(t, db.Compact(t.Context()))
+	for !inTables(t, store, db) {
+		runtime.Gosched()
+	}
+	ok(t, db.Close())
+	for _, key := range [][]byte{nil, aKey(3)} {
+		dir := filepath.Join(t.TempDir(), "restored")
+		ok(t, remote.Restore(t.Context(), store, dir, &remote.RestoreOptions{Key: key}))
+		local, err := stoat.Open(dir, &stoat.Options{Key: key})
+		ok(t, err)
+		for i := range 16 {
+			got, err := local.Get(largeKey(i))
+			if ok(t, err); !bytes.Equal(got, largeValue(i, 1<<20)) {
+				t.Errorf("value %d is not what was stored", i)
+			}
+		}
+		ok(t, local.Close())
+	}
+}
+
 // The key of a folder may be missing, and then it is not encrypted, as the caller says; a store
 // that does not encrypt is never one for a database with a key.
 func TestKey_isWantedOfTheStore(t *testing.T) {

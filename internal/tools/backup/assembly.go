@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -23,6 +24,7 @@ type assembly struct {
 	landed func(kind folder.Kind, number uint64)
 	fail   context.CancelCauseFunc
 
+	turn  sync.Cond // of mu: a piece was written, or fetching has ended
 	mu    sync.Mutex
 	files []*incoming // in their order
 	next  int         // in files, the one that the next piece is of
@@ -33,7 +35,7 @@ type incoming struct {
 	item
 	file    vfs.File // nil before its first piece is asked for, and after the last one is there
 	asked   int64    // bytes that were asked for
-	missing int64    // bytes that are not there
+	missing int64    // bytes that are not there: with files in order, the last ones
 }
 
 // piece is a part of a file.
@@ -44,6 +46,8 @@ type piece struct {
 
 // run fetches everything.
 func (a *assembly) run(ctx context.Context) error {
+	a.turn.L = &a.mu
+	defer context.AfterFunc(ctx, a.turn.Broadcast)()
 	var all sync.WaitGroup
 	for range piecesMost {
 		all.Go(func() {
@@ -85,16 +89,46 @@ func (a *assembly) take() (p piece, more bool, err error) {
 	return p, true, nil
 }
 
-// bring fetches a piece.
+// bring fetches a piece. In a folder whose files are written in order, it is in memory until those
+// before it are written.
 func (a *assembly) bring(ctx context.Context, p piece) error {
-	err := a.fetch(ctx, p.kind, p.number, p.off, p.n, io.NewOffsetWriter(p.file, p.off))
-	if err != nil {
+	at := io.NewOffsetWriter(p.file, p.off)
+	if !vfs.InOrder(a.folder.folder) {
+		if err := a.fetch(ctx, p.kind, p.number, p.off, p.n, at); err != nil {
+			return err
+		}
+		return a.written(p)
+	}
+	held := bytes.NewBuffer(make([]byte, 0, p.n))
+	if err := a.fetch(ctx, p.kind, p.number, p.off, p.n, held); err != nil {
 		return err
 	}
+	if err := a.await(ctx, p); err != nil {
+		return err
+	}
+	if _, err := held.WriteTo(at); err != nil {
+		return err
+	}
+	return a.written(p)
+}
+
+// await waits until all bytes before a piece are written. They were asked for before it.
+func (a *assembly) await(ctx context.Context, p piece) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for p.size-p.missing < p.off && ctx.Err() == nil {
+		a.turn.Wait()
+	}
+	return ctx.Err()
+}
+
+// written counts a piece that is in its file, and ends the file with the last one.
+func (a *assembly) written(p piece) error {
 	p.file.StartSync(p.off, p.n)
 	a.mu.Lock()
 	p.missing -= p.n
 	last := p.missing == 0
+	a.turn.Broadcast()
 	a.mu.Unlock()
 	if last {
 		return a.land(p.incoming)

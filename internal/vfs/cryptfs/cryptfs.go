@@ -102,6 +102,9 @@ type folder struct {
 	ring  *keyring
 }
 
+// InOrder implements vfs.Ordered.
+func (f *folder) InOrder() bool { return true }
+
 func (f *folder) Close() error { return f.inner.Close() }
 
 func (f *folder) Named() error { return f.inner.Named() }
