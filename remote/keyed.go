@@ -16,10 +16,7 @@ var errPlain = fmt.Errorf("option Database.Key is set, and the store does not en
 
 // wantSealed returns an error if a database has a key, and its store none.
 func wantSealed(store objstore.Store, o *stoat.Options) error {
-	if o.Key == nil {
-		return nil
-	}
-	if s, ok := store.(objstore.Encrypting); !ok || !s.Encrypts() {
+	if o.Key != nil && !objstore.Encrypts(store) {
 		return errPlain
 	}
 	return nil

@@ -85,6 +85,14 @@ func TestGet_returnsAnyPart(t *testing.T) {
 					if ok(t, err); !bytes.Equal(got, want[start:end]) {
 						t.Fatalf("%s from %d, %d bytes: got %x, want %x", name, off, n, got, want[start:end])
 					}
+					if off < 0 || n < 0 {
+						continue
+					}
+					var passed bytes.Buffer
+					written, err := s.GetTo(t.Context(), name, off, n, &passed)
+					if ok(t, err); written != end-start || !bytes.Equal(passed.Bytes(), got) {
+						t.Fatalf("%s from %d, %d bytes: passed on %x", name, off, n, passed.Bytes())
+					}
 				}
 			}
 			listed, err := s.List(t.Context(), name, "", 1)
@@ -166,6 +174,10 @@ func TestGet_noticesDamage(t *testing.T) {
 		s := &Store{layout{int64(extraBytes) + 7}, below, secret}
 		ok(t, below.Create(t.Context(), name, stored))
 		_, err := s.Get(t.Context(), name, 0, -1)
+		_, passed := s.GetTo(t.Context(), name, 0, 1<<40, io.Discard)
+		if (err == nil) != (passed == nil) {
+			t.Errorf("Get: %v, GetTo: %v", err, passed)
+		}
 		return err
 	}
 	below := memstore.New()

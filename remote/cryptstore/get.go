@@ -70,28 +70,51 @@ func (s *Store) decrypt(name string, stored []byte, first int64, toEnd bool) ([]
 	if len(stored) == 0 && first > 0 {
 		return nil, nil // beyond the end
 	}
-	salt, err := saltOf(name, stored)
-	if err != nil {
-		return nil, err
-	}
-	key, err := newSealer(s.layout, s.secret, name, salt)
-	if err != nil {
-		return nil, err
-	}
+	r := &pages{store: s, name: name, next: first}
 	content := stored[:0]
-	for page := first; len(stored) > 0; page++ {
+	for more := true; more; {
 		p := stored[:min(s.page, int64(len(stored)))]
 		stored = stored[len(p):]
-		if len(p) < extraBytes || !bytes.Equal(p[:headBytes], head) ||
-			!bytes.Equal(p[headBytes:headBytes+saltBytes], salt) {
-			return nil, key.damaged(page)
-		}
-		last := len(stored) == 0 && (toEnd || key.verifies(p, page, true))
-		opened, ok := key.open(p, page, last)
-		if !ok || !last && int64(len(p)) < s.page {
-			return nil, key.damaged(page)
+		more = len(stored) > 0
+		opened, err := r.open(p, more, toEnd)
+		if err != nil {
+			return nil, err
 		}
 		content = append(content, opened...)
+	}
+	return content, nil
+}
+
+// pages decrypts pages of an object, one after the other. It is not safe for concurrent use.
+type pages struct {
+	store *Store
+	name  string
+	next  int64   // the number of the next page
+	key   *sealer // nil before the first one
+}
+
+// open returns the content of the next page, which lies in the page. More says whether bytes of the
+// object follow; if not, toEnd says that none are there, else nobody knows.
+func (r *pages) open(p []byte, more, toEnd bool) ([]byte, error) {
+	if r.key == nil {
+		salt, err := saltOf(r.name, p)
+		if err == nil {
+			r.key, err = newSealer(r.store.layout, r.store.secret, r.name, salt)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	page := r.next
+	r.next++
+	if len(p) < extraBytes || !bytes.Equal(p[:headBytes], head) ||
+		!bytes.Equal(p[headBytes:headBytes+saltBytes], r.key.salt) {
+		return nil, r.key.damaged(page)
+	}
+	last := !more && (toEnd || r.key.verifies(p, page, true))
+	content, ok := r.key.open(p, page, last)
+	if !ok || !last && int64(len(p)) < r.store.page {
+		return nil, r.key.damaged(page)
 	}
 	return content, nil
 }

@@ -18,7 +18,10 @@ type Store struct {
 	secret cryptfs.Secret
 }
 
-var _ objstore.Encrypting = (*Store)(nil)
+var _ interface {
+	objstore.Encrypting
+	objstore.Streamer
+} = (*Store)(nil)
 
 // Encrypts implements [objstore.Encrypting].
 func (s *Store) Encrypts() bool { return true }

@@ -103,3 +103,9 @@ type Encrypting interface {
 	Store
 	Encrypts() bool // whether it does
 }
+
+// Encrypts reports whether a store encrypts.
+func Encrypts(s Store) bool {
+	e, ok := s.(Encrypting)
+	return ok && e.Encrypts()
+}
