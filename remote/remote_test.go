@@ -217,3 +217,22 @@ func TestIdle_makesNoRequests(t *testing.T) {
 		t.Errorf("%d requests without a commit", after-before)
 	}
 }
+
+// A folder that belongs to one store is not shipped to another one, and leaves nothing there: the
+// numbers of its files and its claims are from the first.
+func TestOpen_refusesAFolderOfAnotherStore(t *testing.T) {
+	for sessions := 1; sessions < 4; sessions++ {
+		first, second, files := memstore.New(), memstore.New(), memfs.New()
+		for range sessions {
+			db := mustOpen(t, first, files)
+			ok(t, db.Put([]byte("key"), []byte("value")))
+			ok(t, db.Close())
+		}
+		_, err := open(t, second, files, quick(), engine.Tuning{})
+		wantErr(t, err, remote.ErrApart)
+		if there, err := second.List(t.Context(), "", "", 10); err != nil || len(there) > 0 {
+			t.Errorf("the other store has %v, %v", there, err)
+		}
+		ok(t, mustOpen(t, first, files).Close())
+	}
+}

@@ -125,11 +125,15 @@ func wantEpoch(after *object.State) error {
 
 // continues returns an error unless the folder has all commits of the state, and of nobody else.
 func continues(s *object.State, last object.ClaimAt, found engine.Found) error {
-	if !s.ActedSince(0) {
-		return nil // nothing was shipped
-	}
 	i, known := s.ClaimIndex(last.Number)
-	if !known || s.Claims[i].ID != last.ID {
+	known = known && s.Claims[i].ID == last.ID
+	switch {
+	case !known && last.Number > 0 && !s.ActedSince(0):
+		return fmt.Errorf("the folder %s was shipped to another store, or to this one before it was "+
+			"emptied: back it up, and open the backup with this store: %w", found.Dir, ErrApart)
+	case !s.ActedSince(0):
+		return nil // nothing was shipped
+	case !known:
 		return fmt.Errorf("the folder %s was not shipped to this store: %w", found.Dir, ErrApart)
 	}
 	end := s.Commit
