@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
@@ -14,12 +15,14 @@ type command = cmdline.Command[action]
 
 // commands returns all commands in the order in which help lists them.
 func commands() []*command {
-	return []*command{
-		probeCommand(), initCommand(), statusCommand(), restoreCommand(), verifyCommand(),
-		readerCommand(), standbyCommand(), getCommand(), scanCommand(),
-		pinCommand(), unpinCommand(), pinsCommand(), gcCommand(),
-		helpCommand(),
-	}
+	return slices.Concat([]*command{probeCommand()},
+		keyed(
+			initCommand(), statusCommand(), restoreCommand(), verifyCommand(),
+			readerCommand(), standbyCommand(), getCommand(), scanCommand(),
+			pinCommand(), unpinCommand(), pinsCommand(), gcCommand(), rekeyCommand(),
+		),
+		[]*command{helpCommand()},
+	)
 }
 
 // newProgram returns the command line of all commands.
@@ -34,6 +37,9 @@ a bucket. In the place of what the environment says (AWS_ENDPOINT_URL,
 AWS_REGION), a store can name its server: s3://b/p?endpoint=HOST:PORT, with
 &region=NAME, and &insecure=true for HTTP. Credentials come from the environment
 (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), the usual files, or the machine.
+
+With -key-file, the store is encrypted before anything leaves this machine, and
+so is DIR, unless -plain says otherwise. Without the key, nobody can read it.
 
 Only init, gc and standby become the writer of the database; all others leave it
 alone.

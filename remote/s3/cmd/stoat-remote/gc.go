@@ -18,6 +18,7 @@ func gcCommand() *command {
 	flags := cmdline.NewFlags()
 	retention := flags.Duration("retention", defaultRetention,
 		"keep what restores the commits of this `TIME`")
+	addPlain(flags)
 	return &command{
 		Name: "gc", Arguments: "DIR STORE", Summary: "delete what is too old to be kept",
 		Details: `
@@ -30,10 +31,10 @@ rarely written. What is pinned stays.`,
 			if *retention <= 0 {
 				return cmdline.Usagef("-retention %v must be more than 0, such as 168h", *retention)
 			}
-			if _, err := databaseBytes(args[0]); err != nil {
+			if _, err := s.databaseBytes(args[0]); err != nil {
 				return err
 			}
-			store, err := openStore(args[1])
+			store, err := s.openStore(ctx, args[1])
 			if err != nil {
 				return err
 			}
@@ -42,7 +43,7 @@ rarely written. What is pinned stays.`,
 				return err
 			}
 			deleted := 0
-			err = write(ctx, store, args[0], *retention, "gc", func(db *remote.DB) (err error) {
+			err = s.write(ctx, store, args[0], *retention, "gc", func(db *remote.DB) (err error) {
 				deleted, err = collect(ctx, db)
 				return err
 			})

@@ -23,7 +23,7 @@ Prints the value byte for byte, without a newline after it. Only the parts of
 tables that this takes are read. If there is no such key, the exit code is 3.`,
 		Min: 2, Max: 2, Flags: flags,
 		Run: func(ctx context.Context, s *stdio, args []string) error {
-			return view(ctx, args[0], *bucket, func(b stoat.KeySpace) error {
+			return s.view(ctx, args[0], *bucket, func(b stoat.KeySpace) error {
 				value, err := b.Get([]byte(args[1]))
 				if errors.Is(err, stoat.ErrNotFound) {
 					return fmt.Errorf("%s: %w", strconv.Quote(args[1]), err)
@@ -38,14 +38,14 @@ tables that this takes are read. If there is no such key, the exit code is 3.`,
 }
 
 // view runs fn with a bucket of the database in a store, as it is now.
-func view(
+func (s *stdio) view(
 	ctx context.Context, store, bucket string, fn func(b stoat.KeySpace) error,
 ) error {
 	path, err := bucketpath.Parse(bucket)
 	if err != nil {
 		return cmdline.Usagef("-bucket %s: %v", bucket, err)
 	}
-	return read(ctx, store, time.Minute, func(r *remote.Reader) error {
+	return s.read(ctx, store, time.Minute, func(r *remote.Reader) error {
 		return r.View(func(tx *stoat.Tx) error {
 			var in stoat.KeySpace = tx
 			for _, name := range path {

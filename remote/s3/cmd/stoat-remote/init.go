@@ -11,6 +11,8 @@ import (
 )
 
 func initCommand() *command {
+	flags := cmdline.NewFlags()
+	addPlain(flags)
 	return &command{
 		Name: "init", Arguments: "DIR STORE", Summary: "ship a database to a store, and wait for it",
 		Details: `
@@ -20,19 +22,19 @@ may be new, or already have the database as it was before. If DIR does not
 continue what is in the store, nothing is changed, and the error says why.
 
 If it is interrupted, run it again. Programs then open DIR with remote.Open.`,
-		Min: 2, Max: 2, Flags: cmdline.NewFlags(),
+		Min: 2, Max: 2, Flags: flags,
 		Run: func(ctx context.Context, s *stdio, args []string) error {
-			size, err := databaseBytes(args[0])
+			size, err := s.databaseBytes(args[0])
 			if err != nil {
 				return err
 			}
-			store, err := newStore(args[1])
+			store, err := s.newStore(ctx, args[1])
 			if err != nil {
 				return err
 			}
 			t := watched(s, store, "ship", size)
 			defer t.finish()
-			return write(ctx, t, args[0], 0, "init", func(db *remote.DB) error {
+			return s.write(ctx, t, args[0], 0, "init", func(db *remote.DB) error {
 				if err := db.Ship(ctx); err != nil {
 					return err
 				}

@@ -19,7 +19,7 @@ that is. A name has a to z, 0 to 9, dots, hyphens and underscores. No writer has
 to run.`,
 		Min: 2, Max: 2, Flags: cmdline.NewFlags(),
 		Run: func(ctx context.Context, s *stdio, args []string) error {
-			store, err := openStore(args[0])
+			store, err := s.openStore(ctx, args[0])
 			if err != nil {
 				return err
 			}

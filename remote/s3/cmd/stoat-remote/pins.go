@@ -34,7 +34,7 @@ func pinsCommand() *command {
 	return &command{
 		Name: "pins", Arguments: "STORE", Summary: "list the pins", Min: 1, Max: 1, Flags: flags,
 		Run: func(ctx context.Context, s *stdio, args []string) error {
-			store, err := openStore(args[0])
+			store, err := s.openStore(ctx, args[0])
 			if err != nil {
 				return err
 			}

@@ -32,7 +32,7 @@ start. It ends with an interrupt. No writer has to run, and none notices.`,
 			if *poll <= 0 {
 				return cmdline.Usagef("-poll %v must be more than 0, such as 1s", *poll)
 			}
-			return read(ctx, args[0], *poll, func(r *remote.Reader) error {
+			return s.read(ctx, args[0], *poll, func(r *remote.Reader) error {
 				err := follow(ctx, r, *once, func(st remote.ReaderStatus) error {
 					return printReader(s, st, *asJSON)
 				})
@@ -46,10 +46,10 @@ start. It ends with an interrupt. No writer has to run, and none notices.`,
 }
 
 // read runs fn with a reader of the database in a store.
-func read(
+func (s *stdio) read(
 	ctx context.Context, store string, poll time.Duration, fn func(r *remote.Reader) error,
 ) error {
-	from, err := openStore(store)
+	from, err := s.openStore(ctx, store)
 	if err != nil {
 		return err
 	}

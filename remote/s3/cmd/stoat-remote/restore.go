@@ -23,6 +23,7 @@ func restoreCommand() *command {
 	flags.Uint64Var(&m.commit, "commit", 0, "as it was after commit `N`")
 	flags.StringVar(&m.time, "time", "", "as it was shipped by `TIME`, such as 2026-01-31T23:59:00Z")
 	flags.StringVar(&m.pin, "pin", "", "as it was when the pin `NAME` was made")
+	addPlain(flags)
 	return &command{
 		Name: "restore", Arguments: "STORE DIR", Summary: "make a copy of the database",
 		Details: `
@@ -37,7 +38,7 @@ shows the oldest one, and "stoat remote pins" those that are pinned.`,
 			if args[1] == "" {
 				return cmdline.Usagef("the name of the directory is empty")
 			}
-			store, err := openStore(args[0])
+			store, err := s.openStore(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -45,6 +46,7 @@ shows the oldest one, and "stoat remote pins" those that are pinned.`,
 			if err != nil {
 				return err
 			}
+			o.Key = s.dirKey
 			read, err := restore(ctx, s, store, args[1], o)
 			if err != nil {
 				return err

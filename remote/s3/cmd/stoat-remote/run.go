@@ -28,15 +28,20 @@ const (
 
 // stdio is what a command writes to. It is not safe for concurrent use.
 type stdio struct {
-	out *bufio.Writer
-	err io.Writer
+	out    *bufio.Writer
+	err    io.Writer
+	key    []byte // of the store; nil if it is not encrypted
+	dirKey []byte // of the directory; nil if it is not encrypted
 }
 
 // run executes one command line, without the program's name, and returns the exit code. The end of
 // the context is an interrupt.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	s := &stdio{bufio.NewWriter(stdout), stderr}
+	s := &stdio{out: bufio.NewWriter(stdout), err: stderr}
 	err := newProgram().Execute(args, s.out, func(c *command, args []string) error {
+		if err := s.readKey(c); err != nil {
+			return err
+		}
 		return c.Run(ctx, s, args)
 	})
 	if flushErr := s.out.Flush(); err == nil && flushErr != nil {

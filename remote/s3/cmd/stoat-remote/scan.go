@@ -23,7 +23,7 @@ database, restore it, and use the commands of stoat.`,
 			if *limit < 0 {
 				return cmdline.Usagef("-limit %d is negative; 0 means no limit", *limit)
 			}
-			return view(ctx, args[0], *bucket, func(b stoat.KeySpace) error {
+			return s.view(ctx, args[0], *bucket, func(b stoat.KeySpace) error {
 				r := stoat.Prefix([]byte(*prefix))
 				r.Limit = *limit
 				for key, value := range b.Scan(r) {

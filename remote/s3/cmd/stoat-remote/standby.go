@@ -19,6 +19,7 @@ const triggerEvery = 50 * time.Millisecond
 func standbyCommand() *command {
 	flags := cmdline.NewFlags()
 	trigger := flags.String("trigger", "", "take over once `FILE` exists")
+	addPlain(flags)
 	return &command{
 		Name: "standby", Arguments: "STORE DIR", Summary: "follow the database, and take over",
 		Details: `
@@ -32,7 +33,7 @@ remote.Open; files that are in the store stay there.`,
 			if *trigger == "" || args[1] == "" {
 				return cmdline.Usagef("DIR and -trigger FILE must be named")
 			}
-			return read(ctx, args[0], time.Second, func(r *remote.Reader) error {
+			return s.read(ctx, args[0], time.Second, func(r *remote.Reader) error {
 				if err := awaitFile(ctx, *trigger); err != nil {
 					return err
 				}
@@ -62,7 +63,7 @@ func awaitFile(ctx context.Context, name string) error {
 func takeOver(ctx context.Context, s *stdio, r *remote.Reader, dir string) error {
 	host, _ := os.Hostname() // people can do without
 	db, err := r.TakeOver(ctx, dir, &remote.Options{
-		Writer: "stoat remote standby " + host, CloseTimeout: closeTimeout,
+		Database: s.database(), Writer: "stoat remote standby " + host, CloseTimeout: closeTimeout,
 	})
 	if err != nil {
 		return err

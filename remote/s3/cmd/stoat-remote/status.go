@@ -24,7 +24,7 @@ prices are those of S3 in us-east-1 ($0.40, $0.023 and $5), unless flags say
 others.`,
 		Min: 1, Max: 1, Flags: flags,
 		Run: func(ctx context.Context, s *stdio, args []string) error {
-			store, err := openStore(args[0])
+			store, err := s.openStore(ctx, args[0])
 			if err != nil {
 				return err
 			}

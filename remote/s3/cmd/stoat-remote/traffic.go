@@ -39,6 +39,9 @@ func (t *traffic) add(bytes int64) {
 	t.line.Add(bytes)
 }
 
+// Encrypts implements [objstore.Encrypting].
+func (t *traffic) Encrypts() bool { return objstore.Encrypts(t.Store) }
+
 // Create implements [objstore.Store].
 func (t *traffic) Create(ctx context.Context, name string, body []byte) error {
 	err := t.Store.Create(ctx, name, body)

@@ -14,7 +14,7 @@ func unpinCommand() *command {
 What only the pin has kept, the writer deletes later.`,
 		Min: 2, Max: 2, Flags: cmdline.NewFlags(),
 		Run: func(ctx context.Context, s *stdio, args []string) error {
-			store, err := openStore(args[0])
+			store, err := s.openStore(ctx, args[0])
 			if err != nil {
 				return err
 			}

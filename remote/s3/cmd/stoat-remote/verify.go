@@ -27,7 +27,7 @@ all files of the newest commit, for which it needs as much space as they take.
 A writer may run meanwhile.`,
 		Min: 1, Max: 1, Flags: flags,
 		Run: func(ctx context.Context, s *stdio, args []string) error {
-			store, err := openStore(args[0])
+			store, err := s.openStore(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -77,6 +77,6 @@ func restoreAside(ctx context.Context, s *stdio, store objstore.Store) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	_, err = restore(ctx, s, store, filepath.Join(dir, "db"), nil)
+	_, err = restore(ctx, s, store, filepath.Join(dir, "db"), &remote.RestoreOptions{Key: s.dirKey})
 	return err
 }

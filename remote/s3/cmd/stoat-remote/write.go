@@ -19,11 +19,13 @@ import (
 const closeTimeout = 3 * time.Second
 
 // databaseBytes returns the size of a database, which must exist.
-func databaseBytes(dir string) (int64, error) {
+func (s *stdio) databaseBytes(dir string) (int64, error) {
 	if dir == "" {
 		return 0, cmdline.Usagef("the name of the database is empty")
 	}
-	db, err := stoat.Open(dir, &stoat.Options{ReadOnly: true})
+	o := s.database()
+	o.ReadOnly = true
+	db, err := stoat.Open(dir, o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("there is no database at %s: check the path, or get one from a store with "+
 			"\"stoat remote restore\"", dir)
@@ -36,13 +38,14 @@ func databaseBytes(dir string) (int64, error) {
 }
 
 // write runs fn with the database in a folder, as its writer. A retention of 0 is the usual one.
-func write(
+func (s *stdio) write(
 	ctx context.Context, store objstore.Store, dir string, retention time.Duration, name string,
 	fn func(db *remote.DB) error,
 ) error {
 	host, _ := os.Hostname() // people can do without
 	db, err := remote.Open(ctx, store, dir, &remote.Options{
-		Writer: "stoat remote " + name + " " + host, Retention: retention, CloseTimeout: closeTimeout,
+		Database: s.database(), Writer: "stoat remote " + name + " " + host, Retention: retention,
+		CloseTimeout: closeTimeout,
 	})
 	if err != nil {
 		return err
