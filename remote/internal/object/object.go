@@ -137,7 +137,7 @@ func parse(name string, p []byte, k kind) (h Header, payload []byte, rawBytes in
 // parseHeader returns the header of the object that p is the beginning of.
 func parseHeader(name string, p []byte, k kind) (h Header, err error) {
 	if bytes.HasPrefix(p, []byte(fileheader.EncryptedObject)) {
-		return h, fmt.Errorf("%s is encrypted, open the store with its key (package cryptstore): %w",
+		return h, fmt.Errorf("%s is encrypted, open the store with cryptstore.Open: %w",
 			name, corrupt.ErrKey)
 	}
 	if len(p) < versionAt || string(p[:versionAt]) != string(k) {
