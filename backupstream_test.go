@@ -233,8 +233,11 @@ func TestRestoreFrom_noticesDamage(t *testing.T) {
 		ok(t, tx.Put([]byte("large"), bytes.Repeat([]byte("x"), 5000)))
 	})
 	stream, want := streamOf(t, db), dumpOf(t, db)
-	harmless := 0
-	for i := range stream {
+	harmless, step := 0, 1
+	if testing.Short() {
+		step = 7 // so that each bit has its turn
+	}
+	for i := 0; i < len(stream); i += step {
 		damaged := bytes.Clone(stream)
 		damaged[i] ^= 1 << (i % 8)
 		disk := memfs.New()
@@ -254,7 +257,7 @@ func TestRestoreFrom_noticesDamage(t *testing.T) {
 			wantNothing(t, disk, fmt.Sprintf("damage at %d", i))
 		}
 	}
-	t.Logf("%d of %d bytes are padding", harmless, len(stream))
+	t.Logf("%d of %d bytes are padding", harmless, len(stream)/step)
 }
 
 func TestRestoreFrom_refusesWhatIsNoBackup(t *testing.T) {

@@ -93,6 +93,10 @@ func (m *getsModel) check(tx *stoat.Tx, want map[string]string) {
 }
 
 func TestGet_inAnyOrderAgreesWithAMap(t *testing.T) {
+	rounds := 150
+	if testing.Short() {
+		rounds = 40
+	}
 	for n, sizes := range tuned.Sizes() {
 		seed := rand.Uint64()
 		t.Logf("sizes %d, seed %d", n, seed)
@@ -108,7 +112,7 @@ func TestGet_inAnyOrderAgreesWithAMap(t *testing.T) {
 				ok(t, err)
 			}
 		})
-		for range 150 {
+		for range rounds {
 			m.round(db)
 		}
 		ok(t, db.Close())
