@@ -14,43 +14,62 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// query returns the results of q. They are taken one by one, each under mu if there is one.
+// query returns the results of q. They are taken one by one, each under mu. The first is taken
+// here: a loop sees what was there when it began, so it must begin before the caller writes.
 func (s *space) query(
 	ctx context.Context, q query.Query, mu sync.Locker,
 ) (query.Results, error) {
 	p := planOf(q)
 	next, stop := iter.Pull2(func(yield func(query.Entry, error) bool) {
-		err := s.read(ctx, func(tx *stoat.Tx) error {
-			if !yield(query.Entry{}, nil) { // the state to read is chosen
-				return nil
-			}
-			return p.scan(ctx, tx, yield)
-		})
+		err := s.read(ctx, func(tx *stoat.Tx) error { return p.scan(ctx, tx, yield) })
 		if err != nil {
 			yield(query.Entry{}, err)
 		}
 	})
-	take := func() (query.Result, bool) {
-		if mu != nil {
-			mu.Lock()
-			defer mu.Unlock()
-		}
-		e, err, ok := next()
-		return query.Result{Entry: e, Error: err}, ok
-	}
-	if first, _ := take(); first.Error != nil {
-		stop()
+	l := &loop{mu: mu, next: next, stop: stop}
+	first, more := l.take()
+	if first.Error != nil {
+		_ = l.close()
 		return nil, first.Error
 	}
-	found := query.ResultsFromIterator(q, query.Iterator{
-		Next:  take,
-		Close: func() error { stop(); return nil },
-	})
+	if more {
+		l.first = &first
+	}
+	found := query.ResultsFromIterator(q, query.Iterator{Next: l.take, Close: l.close})
 	found = query.NaiveQueryApply(p.rest, found)
 	if q.KeysOnly && p.values {
 		return withoutValues(found), nil
 	}
 	return found, nil
+}
+
+// loop takes results out of a scan. The scan touches its transaction whenever it goes on, be it to
+// the next entry or to its end, so both are done under mu: the results may be taken, and a limit
+// may end them, by a goroutine of package query.
+type loop struct {
+	mu    sync.Locker
+	next  func() (query.Entry, error, bool)
+	stop  func()
+	first *query.Result // taken from the scan already, or nil
+}
+
+func (l *loop) take() (r query.Result, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.first != nil {
+		r, l.first = *l.first, nil
+		return r, true
+	}
+	r.Entry, r.Error, ok = l.next()
+	return r, ok
+}
+
+func (l *loop) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.first = nil
+	l.stop()
+	return nil
 }
 
 // withoutValues returns results whose values were only needed to sort them.

@@ -108,6 +108,18 @@ func TestQuery_mayBeLeftEarly(t *testing.T) {
 	}
 }
 
+// TestQuery_returnsNothingOnceClosed closes results of which the first has been found already.
+func TestQuery_returnsNothingOnceClosed(t *testing.T) {
+	s := inMemory(t)
+	put(t, s, "/k", "")
+	res, err := s.Query(t.Context(), query.Query{})
+	ok(t, err)
+	ok(t, res.Close())
+	if r, more := res.NextSync(); more {
+		t.Errorf("closed results return %v", r)
+	}
+}
+
 func TestQuery_endsWithItsContext(t *testing.T) {
 	s := inMemory(t)
 	for i := range 10 {

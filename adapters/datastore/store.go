@@ -2,6 +2,7 @@ package datastore
 
 import (
 	"context"
+	"sync"
 
 	ds "github.com/ipfs/go-datastore"
 	"github.com/ipfs/go-datastore/query"
@@ -40,7 +41,7 @@ func New(db *stoat.DB) *Store {
 // must be closed: until then, they keep the state of the database that they read. They end with the
 // error of ctx when ctx is done.
 func (s *Store) Query(ctx context.Context, q query.Query) (query.Results, error) {
-	return s.query(ctx, q, nil)
+	return s.query(ctx, q, new(sync.Mutex))
 }
 
 // Sync makes all writes that have returned durable, whatever their keys.

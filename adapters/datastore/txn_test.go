@@ -136,6 +136,67 @@ func TestTxn_writesWhileItsQueryRuns(t *testing.T) {
 	want(t, s, "499/child", "new")
 }
 
+// TestTxn_isUsedWhileALimitEndsItsQuery is for the race detector: the goroutine that fills the
+// channel ends the query.
+func TestTxn_isUsedWhileALimitEndsItsQuery(t *testing.T) {
+	s := inMemory(t)
+	for i := range 50 {
+		put(t, s, fmt.Sprint(i), "old")
+	}
+	txn := begin(t, s, false)
+	for name, q := range map[string]query.Query{
+		"limit":        {Limit: 10},
+		"limit, order": {Limit: 10, Orders: []query.Order{query.OrderByKeyDescending{}}},
+		"limit, filter": {Limit: 10, Filters: []query.Filter{
+			query.FilterKeyCompare{Op: query.NotEqual, Key: "/1"},
+		}},
+	} {
+		res, err := txn.Query(t.Context(), q)
+		ok(t, err)
+		n := 0
+		for r := range res.Next() {
+			ok(t, r.Error)
+			put(t, txn, r.Key+"/child", "new")
+			if got := keysOf(t, txn, query.Query{Prefix: r.Key}); len(got) != 1 {
+				t.Errorf("%s: the children of %s are %q", name, r.Key, got)
+			}
+			n++
+		}
+		if n != 10 {
+			t.Errorf("%s: %d results, want 10", name, n)
+		}
+	}
+	ok(t, txn.Commit(t.Context()))
+}
+
+func TestTxn_queriesTheStateOfTheCall(t *testing.T) {
+	for name, keys := range map[string][]string{"empty": nil, "two keys": {"/a", "/c"}} {
+		s := inMemory(t)
+		for _, key := range keys {
+			put(t, s, key, "old")
+		}
+		txn := begin(t, s, false)
+		res, err := txn.Query(t.Context(), query.Query{})
+		ok(t, err)
+		for _, key := range []string{"/", "/a", "/b", "/d"} {
+			put(t, txn, key, "new")
+		}
+		ok(t, txn.Delete(t.Context(), ds.NewKey("/c")))
+		all, err := res.Rest()
+		ok(t, err)
+		var got []string
+		for _, e := range all {
+			got = append(got, e.Key)
+			if string(e.Value) != "old" {
+				t.Errorf("%s: %s is %q, which was written after the call", name, e.Key, e.Value)
+			}
+		}
+		if !slices.Equal(got, keys) {
+			t.Errorf("%s: the keys are %q, want %q", name, got, keys)
+		}
+	}
+}
+
 func TestTxn_hasTTL(t *testing.T) {
 	s := inMemory(t)
 	txn := begin(t, s, false)
