@@ -23,10 +23,12 @@ func (c *copier) copy(from *Tx) (err error) {
 	if c.tx, err = c.dst.Begin(true); err != nil {
 		return err
 	}
-	if err := c.buckets(nil, &from.root); err != nil {
+	defer func() { // also if a read from panics
 		if c.tx.db != nil {
 			_ = c.tx.Rollback() // it is open
 		}
+	}()
+	if err := c.buckets(nil, &from.root); err != nil {
 		return err
 	}
 	return c.tx.Commit()

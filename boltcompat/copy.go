@@ -143,15 +143,11 @@ func (tx *Tx) copyTo(w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	defer to.Close() // it is removed
 	if err := (&copier{dst: to}).copy(tx); err != nil {
-		_ = to.Close() // it is removed
 		return err
 	}
-	if err := to.in.BackupTo(context.Background(), w); err != nil {
-		_ = to.Close() // it is removed
-		return err
-	}
-	return to.Close()
+	return to.in.BackupTo(context.Background(), w)
 }
 
 // Copy is [Tx.WriteTo].
