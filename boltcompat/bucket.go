@@ -181,6 +181,9 @@ func (b *Bucket) inspect(name string) BucketStructure {
 // countKeys returns the number of keys.
 func (b *Bucket) countKeys() int {
 	assert(b.tx.db != nil, "tx closed")
+	if b.deleted() {
+		return 0
+	}
 	n := 0
 	for range b.space.Keys(stoat.Range{}) {
 		n++

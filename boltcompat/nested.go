@@ -167,6 +167,9 @@ func (b *Bucket) changed() { b.nesting, b.names = nested, nil }
 func (b *Bucket) holds(name []byte) bool {
 	if b.nesting == unknown {
 		b.nesting = flat
+		if b.deleted() {
+			return false
+		}
 		for range b.space.Buckets() {
 			b.nesting = nested
 			break
@@ -179,6 +182,9 @@ func (b *Bucket) holds(name []byte) bool {
 // list returns the names of the buckets within this one, in order.
 func (b *Bucket) list() [][]byte {
 	assert(b.tx.db != nil, "tx closed")
+	if b.deleted() {
+		return nil
+	}
 	if b.nesting == unknown || b.nesting == nested {
 		b.names = nil
 		for name := range b.space.Buckets() {
@@ -190,9 +196,16 @@ func (b *Bucket) list() [][]byte {
 	return b.names
 }
 
+// deleted reports whether the transaction has deleted the bucket, or one that it is in. A loop over
+// such a bucket would fail the transaction, which bbolt commits.
+func (b *Bucket) deleted() bool {
+	_, err := b.space.Has(nil) // there is no empty key, so nothing is read
+	return errors.Is(err, stoat.ErrBucketNotFound)
+}
+
 // mustHaveRead panics if a loop over keys or buckets ended because of an error.
 func (tx *Tx) mustHaveRead() {
-	if err := tx.in.Err(); err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
+	if err := tx.in.Err(); err != nil {
 		panic(failure{err})
 	}
 }

@@ -149,3 +149,53 @@ func TestNames_areOfKeysOrBuckets(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestDeletedBucket_isEmptyAndDoesNotFailTransaction(t *testing.T) {
+	name, nested, key := []byte("bucket"), []byte("nested"), []byte("key")
+	for what, use := range map[string]func(*bolt.Bucket){
+		"Get":           func(b *bolt.Bucket) { b.Get(key) },
+		"Put":           func(b *bolt.Bucket) { _ = b.Put(key, key) },
+		"Delete":        func(b *bolt.Bucket) { _ = b.Delete(key) },
+		"DeleteBucket":  func(b *bolt.Bucket) { _ = b.DeleteBucket(nested) },
+		"Bucket":        func(b *bolt.Bucket) { b.Bucket(nested) },
+		"CreateBucket":  func(b *bolt.Bucket) { _, _ = b.CreateBucket(key) },
+		"NextSequence":  func(b *bolt.Bucket) { _, _ = b.NextSequence() },
+		"SetSequence":   func(b *bolt.Bucket) { _ = b.SetSequence(1) },
+		"Cursor.Last":   func(b *bolt.Bucket) { b.Cursor().Last() },
+		"Cursor.Seek":   func(b *bolt.Bucket) { b.Cursor().Seek(key) },
+		"ForEach":       func(b *bolt.Bucket) { _ = b.ForEach(func(_, _ []byte) error { return nil }) },
+		"ForEachBucket": func(b *bolt.Bucket) { _ = b.ForEachBucket(func([]byte) error { return nil }) },
+		"Stats":         func(b *bolt.Bucket) { b.Stats() },
+		"Inspect":       func(b *bolt.Bucket) { b.Inspect() },
+	} {
+		for _, known := range []bool{false, true} {
+			db := create(t)
+			err := db.Update(func(tx *bolt.Tx) error {
+				_, err := tx.Bucket(name).CreateBucket(nested)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = db.Update(func(tx *bolt.Tx) error {
+				b := tx.Bucket(name)
+				if known {
+					b.Inspect()
+				}
+				if err := tx.DeleteBucket(name); err != nil {
+					return err
+				}
+				use(b)
+				if s := b.Inspect(); s.KeyN > 0 || len(s.Children) > 0 {
+					t.Errorf("%s: the deleted bucket has %d keys and %d buckets", what, s.KeyN,
+						len(s.Children))
+				}
+				_, err := tx.CreateBucket([]byte("another"))
+				return err
+			})
+			if err != nil {
+				t.Errorf("after %s of a deleted bucket, the commit fails: %v", what, err)
+			}
+		}
+	}
+}
