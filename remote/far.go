@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/remote/internal/diskcache"
@@ -89,12 +89,12 @@ func (c *farConfig) openCache() (*diskcache.Cache, error) {
 		Warn:  func(err error) { c.logger.Warn("the cache of files in a store fails", "err", err) },
 	}
 	cache, err := diskcache.Open(config)
-	if !errors.Is(err, stoat.ErrKey) {
+	if err == nil || !corrupt.IsLasting(err) {
 		return cache, err
 	}
 	// It is of another key, or of none, and nobody needs it.
-	if err := diskcache.Clear(c.files, c.dir); err != nil {
-		return nil, err
+	if cleared := diskcache.Clear(c.files, c.dir); cleared != nil {
+		return nil, errors.Join(err, cleared)
 	}
 	return diskcache.Open(config)
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/stoatdb/stoat"
@@ -20,6 +21,17 @@ func wantSealed(store objstore.Store, o *stoat.Options) error {
 		return errPlain
 	}
 	return nil
+}
+
+// ownOptions returns a copy of the options of a database, whose key is read later, too; nil means
+// the defaults.
+func ownOptions(o *stoat.Options) *stoat.Options {
+	if o == nil {
+		return new(stoat.Options)
+	}
+	own := *o
+	own.Key = bytes.Clone(o.Key)
+	return &own
 }
 
 // sealedWith returns the file system of a folder whose files are encrypted with a key, unless that

@@ -258,6 +258,61 @@ func TestKey_ofTheStoreIsWanted(t *testing.T) {
 	}
 }
 
+// Who names the folder of a database for a cache, with another key, does not lose the database.
+func TestKey_ofADatabaseIsNotClearedAsACache(t *testing.T) {
+	store := encrypted(t, memstore.New(), 1)
+	db, err := remote.Open(t.Context(), store, filepath.Join(t.TempDir(), "db"), keyed(1))
+	ok(t, err)
+	ok(t, db.Close())
+	dir := filepath.Join(t.TempDir(), "other")
+	local, err := stoat.Open(dir, keyed(3).Database)
+	ok(t, err)
+	fillMarked(t, local, 0)
+	ok(t, local.Close())
+	opts := &remote.ReaderOptions{Database: keyed(2).Database}
+	_, err = remote.OpenReader(t.Context(), store, dir, opts)
+	wantErr(t, err, stoat.ErrKey)
+	local, err = stoat.Open(dir, keyed(3).Database)
+	ok(t, err)
+	wantMarked(t, local, 100)
+	ok(t, local.Close())
+}
+
+// A program may do with its options what it likes once the database is open.
+func TestKey_isReadBeforeOpenReturns(t *testing.T) {
+	store := encrypted(t, memstore.New(), 1)
+	root := t.TempDir()
+	for n, forget := range []func(o *remote.Options){
+		func(o *remote.Options) { o.Database.Key = nil },
+		func(o *remote.Options) { clear(o.Database.Key) },
+	} {
+		dir := filepath.Join(root, fmt.Sprint("db", n))
+		db, err := remote.Open(t.Context(), store, dir, keyed(1))
+		ok(t, err)
+		fillMarked(t, db.DB, 0)
+		ok(t, db.Compact(t.Context()))
+		for !inTables(t, store, db) {
+			runtime.Gosched()
+		}
+		ok(t, db.Close())
+		other := dir + "-other" // its files stay in the store
+		db, err = remote.Open(t.Context(), store, other, keyed(1))
+		ok(t, err)
+		ok(t, db.Close())
+		o := keyed(1)
+		db, err = remote.Open(t.Context(), store, other, o)
+		ok(t, err)
+		forget(o)
+		wantMarked(t, db.DB, 100)
+		ok(t, db.Close())
+		wantNoPlaintext(t, root)
+		db, err = remote.Open(t.Context(), store, other, keyed(1))
+		ok(t, err)
+		wantMarked(t, db.DB, 100)
+		ok(t, db.Close())
+	}
+}
+
 // A cache of another key is begun anew, and so is one without a key.
 func TestKey_ofACacheMayChange(t *testing.T) {
 	store := encrypted(t, memstore.New(), 1)

@@ -23,8 +23,9 @@ var ErrLost = tail.ErrLost
 // ReaderOptions configures how [OpenReader] opens a database. The zero value and a nil
 // *ReaderOptions mean the defaults.
 type ReaderOptions struct {
-	// Database says how much memory the reader takes and where it logs; its other fields have no
-	// effect. Default: nil.
+	// Database says how much memory the reader takes, where it logs, and with which Key the cache in
+	// its folder is encrypted, for which the store must be one of package cryptstore. Its other fields
+	// have no effect. Default: nil.
 	Database *stoat.Options
 
 	// Poll is the time between two looks at the store: what is shipped is seen after about half of
@@ -58,9 +59,7 @@ func (o *ReaderOptions) withDefaults() (set ReaderOptions) {
 	set.Poll = orDefault(set.Poll, defaultPoll)
 	set.PollMax = max(set.Poll, orDefault(set.PollMax, defaultPollMax))
 	set.Patience = orDefault(set.Patience, defaultPatience)
-	if set.Database == nil {
-		set.Database = new(stoat.Options)
-	}
+	set.Database = ownOptions(set.Database)
 	return set
 }
 

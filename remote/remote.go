@@ -72,7 +72,8 @@ const windowOfWait = 2
 // Options configures how [Open] opens a database. The zero value and a nil *Options mean the
 // defaults.
 type Options struct {
-	// Database is for the local database. It must not be read-only. Default: nil.
+	// Database is for the local database. It must not be read-only. With a Key, the folder is
+	// encrypted, with its cache, and the store must be one of package cryptstore. Default: nil.
 	Database *stoat.Options
 
 	// Durability says when a commit returns. Default: Async.
@@ -138,9 +139,7 @@ func (o *Options) withDefaults() (set Options) {
 	set.Retention = orDefault(set.Retention, defaultRetention)
 	set.Uploads = orDefault(set.Uploads, defaultUploads)
 	set.Patience = orDefault(set.Patience, defaultPatience)
-	if set.Database == nil {
-		set.Database = new(stoat.Options)
-	}
+	set.Database = ownOptions(set.Database)
 	return set
 }
 

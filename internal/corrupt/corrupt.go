@@ -21,6 +21,11 @@ var ErrFormat = errors.New("unknown format")
 // among those that should be.
 var ErrKey = errors.New("wrong key")
 
+// IsLasting reports whether an error says what bytes are, so that reading them again fails again.
+func IsLasting(err error) bool {
+	return errors.Is(err, Err) || errors.Is(err, ErrFormat) || errors.Is(err, ErrKey)
+}
+
 // Error is damage at one place of one file.
 type Error struct {
 	File   string // the file's name, as opened

@@ -97,7 +97,7 @@ type pages struct {
 // object follow; if not, toEnd says that none are there, else nobody knows.
 func (r *pages) open(p []byte, more, toEnd bool) ([]byte, error) {
 	if r.key == nil {
-		salt, err := saltOf(r.name, p)
+		salt, err := saltOf(r.name, p, r.next)
 		if err == nil {
 			r.key, err = newSealer(r.store.layout, r.store.secret, r.name, salt)
 		}
@@ -119,14 +119,17 @@ func (r *pages) open(p []byte, more, toEnd bool) ([]byte, error) {
 	return content, nil
 }
 
-// saltOf returns the salt in a page.
-func saltOf(name string, page []byte) ([]byte, error) {
+// saltOf returns the salt in the page with a number.
+func saltOf(name string, page []byte, number int64) ([]byte, error) {
+	isMagic := bytes.HasPrefix(page, []byte(magic))
 	switch {
-	case !bytes.HasPrefix(page, []byte(magic)):
+	case len(page) >= len(magic) && !isMagic && number == 0:
 		return nil, fmt.Errorf("%s is not encrypted, as the other objects of the store are: %w", name,
 			corrupt.ErrKey)
 	case len(page) < extraBytes:
 		return nil, corrupt.New(name, int64(len(page)), "the encrypted object is cut off")
+	case !isMagic:
+		return nil, corrupt.New(name, 0, "page %d of the encrypted object is damaged", number)
 	case binary.LittleEndian.Uint32(page[len(magic):]) > version:
 		return nil, fmt.Errorf("%s is encrypted by a newer version of Stoat: %w", name, corrupt.ErrFormat)
 	}

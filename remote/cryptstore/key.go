@@ -1,7 +1,6 @@
 package cryptstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -51,8 +50,8 @@ func Open(ctx context.Context, store objstore.Store, key []byte) (*Store, error)
 func establish(
 	ctx context.Context, store objstore.Store, key *cryptfs.Key,
 ) (secret cryptfs.Secret, err error) {
-	secret, err = read(ctx, store, key, keyName(1))
-	if err == nil || !errors.Is(err, objstore.ErrNotExist) && !errors.Is(err, corrupt.ErrKey) {
+	secret, err = read(ctx, store, keyName(1), key)
+	if err == nil || !errors.Is(err, objstore.ErrNotExist) && !corrupt.IsLasting(err) {
 		return secret, err
 	}
 	var wrapped []byte // the same whenever it is tried
@@ -60,6 +59,9 @@ func establish(
 		found, err := find(ctx, store, key)
 		if err != nil || found.number > 0 {
 			return found.secret, err
+		}
+		if found.failed != nil {
+			return secret, found.failed
 		}
 		if err := wantEmpty(ctx, store); err != nil {
 			return secret, err
@@ -96,29 +98,37 @@ func wantEmpty(ctx context.Context, store objstore.Store) error {
 	return nil
 }
 
-// read returns the data key in an object.
+// read returns the data key in an object, which one of the keys opens.
 func read(
-	ctx context.Context, store objstore.Store, key *cryptfs.Key, name string,
-) (cryptfs.Secret, error) {
+	ctx context.Context, store objstore.Store, name string, keys ...*cryptfs.Key,
+) (secret cryptfs.Secret, err error) {
 	wrapped, err := store.Get(ctx, name, 0, -1)
 	if err != nil {
-		return cryptfs.Secret{}, err
+		return secret, err
 	}
-	return key.Unwrap(name, wrapped)
+	for _, key := range keys {
+		if secret, err = key.Unwrap(name, wrapped); err == nil {
+			break
+		}
+	}
+	return secret, err
 }
 
 // found is what a store has of its data key.
 type found struct {
 	secret cryptfs.Secret
-	number uint64   // of the object that has it with the key; 0 if there are none
-	names  []string // of all such objects
+	number uint64   // of an object that has it with one of the keys; 0 if there are none
+	names  []string // of all objects with keys
 	most   uint64   // their highest number
+	failed error    // of those that none of the keys opens
 }
 
-// find looks for the data key of a store.
-func find(ctx context.Context, store objstore.Store, key *cryptfs.Key) (f found, err error) {
+// find looks for the data key of a store, with some keys.
+func find(
+	ctx context.Context, store objstore.Store, keys ...*cryptfs.Key,
+) (f found, err error) {
 	for range tries {
-		f, err = findOnce(ctx, store, key)
+		f, err = findOnce(ctx, store, keys)
 		if !errors.Is(err, objstore.ErrNotExist) { // else the key was changed meanwhile
 			break
 		}
@@ -126,32 +136,33 @@ func find(ctx context.Context, store objstore.Store, key *cryptfs.Key) (f found,
 	return f, err
 }
 
-func findOnce(ctx context.Context, store objstore.Store, key *cryptfs.Key) (f found, err error) {
+func findOnce(
+	ctx context.Context, store objstore.Store, keys []*cryptfs.Key,
+) (f found, err error) {
 	listed, err := store.List(ctx, keyPrefix, "", keysMax)
 	if err != nil {
 		return f, err
 	}
-	var failed error
 	for _, o := range listed {
 		number, ok := keyNumber(o.Name)
 		if !ok {
 			continue
 		}
 		f.names, f.most = append(f.names, o.Name), max(f.most, number)
-		secret, err := read(ctx, store, key, o.Name)
+		secret, err := read(ctx, store, o.Name, keys...)
 		switch {
+		case err == nil && f.number > 0 && secret != f.secret:
+			return f, fmt.Errorf("%s and %s have different keys, and one of them is not that of the "+
+				"objects here: %w", keyName(f.number), o.Name, corrupt.ErrKey)
 		case err == nil:
 			f.secret, f.number = secret, number
-		case errors.Is(err, corrupt.ErrKey) || errors.Is(err, corrupt.Err):
-			failed = errors.Join(failed, err)
+		case corrupt.IsLasting(err):
+			f.failed = errors.Join(f.failed, err)
 		default:
 			return f, err
 		}
 	}
-	if f.number > 0 {
-		return f, nil
-	}
-	return f, failed
+	return f, nil
 }
 
 // Rekey makes newKey the key of an encrypted store in the place of key, by one small object. Stores
@@ -178,14 +189,13 @@ func rekey(ctx context.Context, store objstore.Store, key, newKey []byte) error 
 	if err != nil {
 		return fmt.Errorf("newKey: %w", err)
 	}
-	old, err := find(ctx, store, from)
-	if errors.Is(err, corrupt.ErrKey) && !bytes.Equal(key, newKey) {
-		old, err = find(ctx, store, to) // an earlier call was almost done
-	}
-	if err != nil {
+	old, err := find(ctx, store, from, to)
+	switch {
+	case err != nil:
 		return err
-	}
-	if old.number == 0 {
+	case old.failed != nil: // it may have the data key, and another Rekey may be about to rely on it
+		return fmt.Errorf("nothing was changed: %w", old.failed)
+	case old.number == 0:
 		return fmt.Errorf("the store has no objects %s*, it is not encrypted: %w", keyPrefix,
 			corrupt.ErrKey)
 	}
@@ -193,8 +203,13 @@ func rekey(ctx context.Context, store objstore.Store, key, newKey []byte) error 
 	if err != nil {
 		return err
 	}
-	if err := store.Create(ctx, keyName(old.most+1), wrapped); err != nil {
+	name := keyName(old.most + 1)
+	if err := store.Create(ctx, name, wrapped); err != nil {
 		return err
 	}
-	return store.Delete(ctx, old.names)
+	if err := store.Delete(ctx, old.names); err != nil {
+		return err
+	}
+	_, err = read(ctx, store, name, to)
+	return err
 }

@@ -32,7 +32,7 @@ func TestOpen_wantsTheKeyOfTheStore(t *testing.T) {
 			t.Errorf("a key of %d bytes opens it", len(key))
 		}
 	}
-	for _, name := range []string{"a", "key", "keyring/1", "zebra"} {
+	for _, name := range []string{"a", "keyring/1", "zebra"} {
 		plain := memstore.New()
 		ok(t, plain.Create(t.Context(), name, []byte("A")))
 		_, err = Open(t.Context(), plain, testKey(1))
@@ -70,6 +70,7 @@ func TestStore_hidesTheKeys(t *testing.T) {
 	}
 	_, err := s.Get(t.Context(), keyName(1), 0, -1)
 	wantErr(t, err, objstore.ErrName)
+	wantErr(t, s.Create(t.Context(), "key", nil), objstore.ErrName)
 	wantErr(t, s.Create(t.Context(), keyName(2), nil), objstore.ErrName)
 	wantErr(t, s.Put(t.Context(), keyName(2), bytes.NewReader(nil), 0), objstore.ErrName)
 	wantErr(t, s.Delete(t.Context(), []string{"a/1", keyName(1)}), objstore.ErrName)
@@ -118,6 +119,40 @@ func TestRekey_changesTheKey(t *testing.T) {
 		t.Errorf("the store has the keys %v", listed)
 	}
 	wantErr(t, Rekey(t.Context(), memstore.New(), testKey(1), testKey(2)), corrupt.ErrKey)
+}
+
+// What was created late, or by another Rekey at the same time, is not taken for the key, and the
+// last object that has the key is not deleted.
+func TestRekey_deletesNoKeyThatItDoesNotKnow(t *testing.T) {
+	below, elsewhere := memstore.New(), memstore.New()
+	s := open(t, below, 1)
+	ok(t, s.Create(t.Context(), "a", []byte("A")))
+	ok(t, Rekey(t.Context(), below, testKey(1), testKey(2)))
+	open(t, elsewhere, 1)
+	late, err := elsewhere.Get(t.Context(), keyName(1), 0, -1)
+	ok(t, err)
+	ok(t, below.Create(t.Context(), keyName(1), late))
+	wantErr(t, Rekey(t.Context(), below, testKey(1), testKey(3)), corrupt.ErrKey)
+	wantErr(t, Rekey(t.Context(), below, testKey(2), testKey(3)), corrupt.ErrKey)
+	wantErr(t, Rekey(t.Context(), below, testKey(1), testKey(2)), corrupt.ErrKey)
+	wantGet(t, open(t, below, 2), "a", []byte("A"))
+}
+
+// A damaged object with a key does not hide another one.
+func TestOpen_looksForAnotherKey(t *testing.T) {
+	below := memstore.New()
+	s := open(t, below, 1)
+	ok(t, s.Create(t.Context(), "a", []byte("A")))
+	whole, err := below.Get(t.Context(), keyName(1), 0, -1)
+	ok(t, err)
+	ok(t, below.Create(t.Context(), keyName(2), whole))
+	ok(t, below.Delete(t.Context(), []string{keyName(1)}))
+	whole[20] ^= 1
+	ok(t, below.Create(t.Context(), keyName(1), whole))
+	wantGet(t, open(t, below, 1), "a", []byte("A"))
+	ok(t, below.Delete(t.Context(), []string{keyName(2)}))
+	_, err = Open(t.Context(), below, testKey(1))
+	wantErr(t, err, corrupt.Err)
 }
 
 // failing fails one request, which may have its effect all the same.

@@ -28,7 +28,7 @@ func (s *Store) Encrypts() bool { return true }
 
 // check returns an error if no object may have the name here.
 func check(name string) error {
-	if strings.HasPrefix(name, keyPrefix) {
+	if strings.HasPrefix(name+"/", keyPrefix) {
 		return fmt.Errorf("%w: %q: objects of encrypted stores do not begin with %s, where the keys are",
 			objstore.ErrName, name, keyPrefix)
 	}

@@ -47,7 +47,11 @@ type piece struct {
 // run fetches everything.
 func (a *assembly) run(ctx context.Context) error {
 	a.turn.L = &a.mu
-	defer context.AfterFunc(ctx, a.turn.Broadcast)()
+	defer context.AfterFunc(ctx, func() {
+		a.mu.Lock() // or a piece that has just looked at ctx would wait for ever
+		defer a.mu.Unlock()
+		a.turn.Broadcast()
+	})()
 	var all sync.WaitGroup
 	for range piecesMost {
 		all.Go(func() {

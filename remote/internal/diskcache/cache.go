@@ -22,6 +22,7 @@ package diskcache
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -108,8 +109,12 @@ func Open(c Config) (*Cache, error) {
 	return cache, nil
 }
 
+// ErrNoCache reports a folder that has other files than those of a cache.
+var ErrNoCache = errors.New("the folder is not that of a cache")
+
 // Clear removes what a cache has left in a folder, and the files with its key, if there are any. It
-// is for a folder that opens with another key only.
+// is for a folder that does not open with the key that there is. If it has any other file, the error
+// is ErrNoCache, and nothing changes: the key files may be those of a database.
 func Clear(files vfs.FS, dir string) (err error) {
 	opened, err := files.OpenFolder(dir)
 	if err != nil {
@@ -122,11 +127,18 @@ func Clear(files vfs.FS, dir string) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	names, err := opened.List(dir)
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == folder.LockName })
 	for _, name := range names {
 		_, isSegment := segmentNumber(name)
-		if _, isKey := folder.ParseKey(name); isSegment || isKey {
-			err = errors.Join(err, opened.Remove(filepath.Join(dir, name)))
+		if _, isKey := folder.ParseKey(name); !isSegment && !isKey {
+			return fmt.Errorf("%w: %s has %s", ErrNoCache, dir, name)
 		}
+	}
+	for _, name := range names {
+		err = errors.Join(err, opened.Remove(filepath.Join(dir, name)))
 	}
 	return err
 }

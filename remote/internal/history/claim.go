@@ -112,8 +112,8 @@ func (l *Log) readAll(ctx context.Context) (*object.State, readIDs, error) {
 func (l *Log) advancePatiently(ctx context.Context, s *object.State) (*object.State, error) {
 	for tries := 1; ; tries++ {
 		next, _, err := l.advance(ctx, s)
-		if err == nil || errors.Is(err, objstore.ErrNotExist) || errors.Is(err, corrupt.Err) ||
-			errors.Is(err, corrupt.ErrFormat) || tries == fetchTries {
+		if err == nil || errors.Is(err, objstore.ErrNotExist) || corrupt.IsLasting(err) ||
+			tries == fetchTries {
 			return next, err
 		}
 		if paused := l.pause(ctx, tries, err); paused != nil {

@@ -183,7 +183,7 @@ func (l *Log) whose(ctx context.Context, n uint64, p []byte) (answer, error) {
 			return answer{there: o}, nil
 		case errors.Is(err, objstore.ErrNotExist):
 			return answer{}, nil
-		case errors.Is(err, corrupt.Err), errors.Is(err, corrupt.ErrFormat):
+		case corrupt.IsLasting(err):
 			return answer{}, fmt.Errorf("read back: %w: %w", objstore.ErrUnknown, err)
 		}
 		if err := l.pause(ctx, tries, err); err != nil {

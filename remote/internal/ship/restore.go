@@ -123,8 +123,8 @@ func (s *Source) fetch(
 			return file.err
 		case errors.Is(err, objstore.ErrNotExist), err == nil && n > 0:
 			return corrupt.New(name, off, "the object is missing, or ends before %d", off+n)
-		case err == nil:
-			return nil
+		case err == nil, corrupt.IsLasting(err):
+			return err
 		case written > 0:
 			tries = 0
 		case tries == fetchTries:

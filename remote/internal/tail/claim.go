@@ -59,7 +59,7 @@ func (t *Tail) claim(
 			return w, nil
 		case errors.Is(err, history.ErrBehind):
 			tries = 0
-		case final, errors.Is(err, corrupt.Err):
+		case final, corrupt.IsLasting(err):
 			return nil, err
 		case t.config.AtOnce && tries >= claimTries && !errors.Is(err, objstore.ErrUnknown):
 			return nil, err

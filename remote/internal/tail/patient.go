@@ -42,7 +42,7 @@ func (p *Patient) try(ctx context.Context, request func(context.Context) error) 
 	defer cancel()
 	for tries := 1; ; tries++ {
 		err := request(ctx)
-		if err == nil || errors.Is(err, objstore.ErrNotExist) || errors.Is(err, corrupt.Err) ||
+		if err == nil || errors.Is(err, objstore.ErrNotExist) || corrupt.IsLasting(err) ||
 			ctx.Err() != nil {
 			return err
 		}
