@@ -113,8 +113,8 @@ func Open(c Config) (*Cache, error) {
 var ErrNoCache = errors.New("the folder is not that of a cache")
 
 // Clear removes what a cache has left in a folder, and the files with its key, if there are any. It
-// is for a folder that does not open with the key that there is. If it has any other file, the error
-// is ErrNoCache, and nothing changes: the key files may be those of a database.
+// is for a folder that does not open with the key that there is. If it has any other file, the
+// error is ErrNoCache, and nothing changes: the key files may be those of a database.
 func Clear(files vfs.FS, dir string) (err error) {
 	opened, err := files.OpenFolder(dir)
 	if err != nil {
