@@ -110,7 +110,7 @@ const policy = `
 	                       remote/internal/object, remote/internal/history
 	remote/internal/sparse: internal/vfs, internal/folder
 	remote:                ., internal/vfs, internal/vfs/memfs, internal/vfs/cryptfs,
-	                       internal/folder, internal/engine,
+	                       internal/folder, internal/engine, internal/corrupt,
 	                       internal/hook,
 	                       remote/objstore, remote/internal/history, remote/internal/ship,
 	                       remote/internal/diskcache, remote/internal/objectfs,
