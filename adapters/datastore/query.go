@@ -139,11 +139,11 @@ func looksAtValues(f query.Filter) bool {
 func (p *plan) scan(
 	ctx context.Context, tx *stoat.Tx, yield func(query.Entry, error) bool,
 ) error {
-	var c *stoat.Cursor
+	pairs, c := p.pairs(tx), tx.Cursor()
 	if p.expires {
-		c = tx.Cursor()
+		pairs = p.pairsOf(c)
 	}
-	for key, value := range p.pairs(tx) {
+	for key, value := range pairs {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -151,8 +151,7 @@ func (p *plan) scan(
 		if !p.reads {
 			e.Size = -1
 		}
-		if c != nil {
-			c.Seek(key)
+		if p.expires {
 			e.Expiration = c.Expires()
 		}
 		if slices.ContainsFunc(p.filters, func(f query.Filter) bool { return !f.Filter(e) }) {
@@ -165,6 +164,9 @@ func (p *plan) scan(
 		if !yield(e, nil) {
 			return nil
 		}
+	}
+	if p.expires {
+		return c.Err()
 	}
 	return tx.Err()
 }
@@ -179,6 +181,26 @@ func (p *plan) pairs(tx *stoat.Tx) iter.Seq2[[]byte, []byte] {
 			if !yield(key, nil) {
 				return
 			}
+		}
+	}
+}
+
+// pairsOf is pairs for who also asks for the expiry times, which c has while it is on the key. It
+// leaves the limit of the range to the caller: a cursor reads nothing ahead.
+func (p *plan) pairsOf(c *stoat.Cursor) iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		step := c.Next
+		key, value := c.Seek(p.span.Start)
+		if p.span.Reverse {
+			step = c.Prev
+			c.Seek(p.span.End)
+			key, value = step()
+		}
+		for bytes.HasPrefix(key, p.span.Start) { // which is the prefix of all keys in the range
+			if !yield(key, value) {
+				return
+			}
+			key, value = step()
 		}
 	}
 }

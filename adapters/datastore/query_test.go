@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ipfs/go-datastore/query"
 
@@ -156,4 +158,45 @@ func TestQuery_besideWriters(t *testing.T) {
 		}
 	}
 	group.Wait()
+}
+
+// TestQuery_withExpirationsEqualsTheOneWithout compares queries of all kinds.
+func TestQuery_withExpirationsEqualsTheOneWithout(t *testing.T) {
+	s := inMemory(t)
+	expire := map[string]bool{}
+	for i, key := range []string{"/", "/a", "/a/b", "/a/c", "/a/c/d", "/a/\xff", "/a0", "/z"} {
+		if expire[key] = i%2 == 0; expire[key] {
+			ok(t, s.PutWithTTL(t.Context(), ds.RawKey(key), []byte(key), time.Hour))
+		} else {
+			put(t, s, key, key)
+		}
+	}
+	for i := range 3 * 2 * 2 * 3 * 3 {
+		q := query.Query{
+			Prefix: []string{"", "/a", "/b"}[i%3], KeysOnly: i/3%2 == 0,
+			Orders: [][]query.Order{{query.OrderByKey{}}, {query.OrderByKeyDescending{}}}[i/6%2],
+			Limit:  []int{0, 1, 3}[i/12%3], Offset: []int{0, 1, 9}[i/36%3],
+		}
+		want := entries(t, s, q)
+		for i := range want {
+			if key := want[i].Key; expire[key] {
+				at, err := s.GetExpiration(t.Context(), ds.RawKey(key))
+				ok(t, err)
+				want[i].Expiration = at
+			}
+		}
+		q.ReturnExpirations = true
+		if got := entries(t, s, q); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %v, want %v", &q, got, want)
+		}
+	}
+}
+
+func entries(t *testing.T, s ds.Read, q query.Query) []query.Entry {
+	t.Helper()
+	res, err := s.Query(t.Context(), q)
+	ok(t, err)
+	all, err := res.Rest()
+	ok(t, err)
+	return all
 }

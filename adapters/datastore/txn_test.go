@@ -57,7 +57,10 @@ func TestTxn_isOverAfterItsEnd(t *testing.T) {
 	txn := begin(t, s, false)
 	before, err := txn.Query(ctx, query.Query{})
 	ok(t, err)
+	expiring, err := txn.Query(ctx, query.Query{ReturnExpirations: true})
+	ok(t, err)
 	ok(t, txn.Commit(ctx))
+	_, expiringErr := expiring.Rest()
 	_, getErr := txn.Get(ctx, ds.NewKey("k"))
 	_, beforeErr := before.Rest()
 	after, queryErr := txn.Query(ctx, query.Query{})
@@ -65,7 +68,7 @@ func TestTxn_isOverAfterItsEnd(t *testing.T) {
 		_, queryErr = after.Rest()
 	}
 	for _, err := range []error{
-		getErr, beforeErr, queryErr, txn.Put(ctx, ds.NewKey("k"), nil), txn.Commit(ctx),
+		getErr, beforeErr, expiringErr, queryErr, txn.Put(ctx, ds.NewKey("k"), nil), txn.Commit(ctx),
 	} {
 		if !errors.Is(err, stoat.ErrTxClosed) {
 			t.Errorf("the error is %v, want ErrTxClosed", err)
@@ -139,18 +142,19 @@ func TestTxn_writesWhileItsQueryRuns(t *testing.T) {
 // TestTxn_isUsedWhileALimitEndsItsQuery is for the race detector: the goroutine that fills the
 // channel ends the query.
 func TestTxn_isUsedWhileALimitEndsItsQuery(t *testing.T) {
-	s := inMemory(t)
-	for i := range 50 {
-		put(t, s, fmt.Sprint(i), "old")
-	}
-	txn := begin(t, s, false)
 	for name, q := range map[string]query.Query{
-		"limit":        {Limit: 10},
-		"limit, order": {Limit: 10, Orders: []query.Order{query.OrderByKeyDescending{}}},
+		"limit":              {Limit: 10},
+		"limit, order":       {Limit: 10, Orders: []query.Order{query.OrderByKeyDescending{}}},
+		"limit, expirations": {Limit: 10, ReturnExpirations: true},
 		"limit, filter": {Limit: 10, Filters: []query.Filter{
 			query.FilterKeyCompare{Op: query.NotEqual, Key: "/1"},
 		}},
 	} {
+		s := inMemory(t)
+		for i := range 50 {
+			put(t, s, fmt.Sprint(i), "old")
+		}
+		txn := begin(t, s, false)
 		res, err := txn.Query(t.Context(), q)
 		ok(t, err)
 		n := 0
@@ -165,8 +169,8 @@ func TestTxn_isUsedWhileALimitEndsItsQuery(t *testing.T) {
 		if n != 10 {
 			t.Errorf("%s: %d results, want 10", name, n)
 		}
+		ok(t, txn.Commit(t.Context()))
 	}
-	ok(t, txn.Commit(t.Context()))
 }
 
 func TestTxn_queriesTheStateOfTheCall(t *testing.T) {
@@ -193,6 +197,39 @@ func TestTxn_queriesTheStateOfTheCall(t *testing.T) {
 		}
 		if !slices.Equal(got, keys) {
 			t.Errorf("%s: the keys are %q, want %q", name, got, keys)
+		}
+	}
+}
+
+// TestTxn_queriesExpirationsOfTheCall changes each of them between the call and the results.
+func TestTxn_queriesExpirationsOfTheCall(t *testing.T) {
+	keys := []string{"/a", "/b", "/c", "/d"}
+	for _, order := range []query.Order{query.OrderByKey{}, query.OrderByKeyDescending{}} {
+		s, ctx := inMemory(t), t.Context()
+		at := map[string]time.Time{}
+		for _, key := range keys {
+			ok(t, s.PutWithTTL(ctx, ds.NewKey(key), []byte("old"), time.Hour))
+			var err error
+			at[key], err = s.GetExpiration(ctx, ds.NewKey(key))
+			ok(t, err)
+		}
+		txn := begin(t, s, false)
+		q := query.Query{ReturnExpirations: true, Orders: []query.Order{order}}
+		res, err := txn.Query(ctx, q)
+		ok(t, err)
+		put(t, txn, "/a", "new")
+		ok(t, txn.Delete(ctx, ds.NewKey("/b")))
+		ok(t, txn.(ds.TTL).SetTTL(ctx, ds.NewKey("/c"), time.Minute))
+		ok(t, txn.(ds.TTL).PutWithTTL(ctx, ds.NewKey("/d"), []byte("new"), time.Minute))
+		all, err := res.Rest()
+		ok(t, err)
+		for _, e := range all {
+			if string(e.Value) != "old" || !e.Expiration.Equal(at[e.Key]) {
+				t.Errorf("%s: %q until %s, want old until %s", e.Key, e.Value, e.Expiration, at[e.Key])
+			}
+		}
+		if len(all) != len(keys) {
+			t.Errorf("%d results, want %d", len(all), len(keys))
 		}
 	}
 }
