@@ -42,10 +42,8 @@ type DB struct {
 	// Mlock has no effect.
 	Mlock bool
 
-	// using is held for reading by each open transaction, and for writing by Close, which thereby
-	// waits for them.
-	using    sync.RWMutex
-	in       *stoat.DB // nil if the DB is not open
+	using    usage
+	in       *stoat.DB // nil if the DB is not open; guarded by using where no transaction is open
 	path     string
 	scratch  string // the directory to remove when the DB is closed, if any
 	readOnly bool
@@ -69,10 +67,11 @@ type Info struct {
 }
 
 // Close waits until all transactions have ended, makes every commit durable and releases the
-// database. Closing again does nothing.
+// database. Meanwhile, others begin only while a writable one is open, and only for reading, since
+// that one may need them. Closing again does nothing.
 func (db *DB) Close() error {
-	db.using.Lock()
-	defer db.using.Unlock()
+	db.using.lockUnused()
+	defer db.using.mu.Unlock()
 	if db.in == nil {
 		return nil
 	}
@@ -104,16 +103,17 @@ func (db *DB) Begin(writable bool) (*Tx, error) {
 
 // enter makes a transaction that keeps the database open, and that has not begun.
 func (db *DB) enter(writable bool) (*Tx, error) {
-	db.using.RLock()
-	err := ErrDatabaseNotOpen
-	if db.in != nil {
-		if !writable || !db.readOnly {
-			return &Tx{db: db, writable: writable}, nil
-		}
-		err = ErrDatabaseReadOnly
+	db.using.mu.Lock()
+	defer db.using.mu.Unlock()
+	switch {
+	case db.in == nil:
+		return nil, ErrDatabaseNotOpen
+	case writable && db.readOnly:
+		return nil, ErrDatabaseReadOnly
+	case !db.using.enter(writable):
+		return nil, ErrDatabaseNotOpen
 	}
-	db.using.RUnlock()
-	return nil, err
+	return &Tx{db: db, writable: writable}, nil
 }
 
 // Update runs fn in a writable transaction, which it commits if fn returns nil, and rolls back
@@ -148,12 +148,13 @@ func (db *DB) View(fn func(*Tx) error) error {
 // Sync makes everything committed before the call durable. Only with [Options.NoSync] there may be
 // commits that are not.
 func (db *DB) Sync() error {
-	tx, err := db.enter(false)
-	if err != nil {
-		return err
+	db.using.mu.Lock()
+	in := db.in
+	db.using.mu.Unlock()
+	if in == nil {
+		return ErrDatabaseNotOpen
 	}
-	defer tx.leave()
-	return translate(db.in.Sync())
+	return translate(in.Sync()) // Close need not wait: it syncs, too
 }
 
 // check verifies the whole database.

@@ -60,7 +60,7 @@ func (tx *Tx) leave() {
 		db.txStats.add(&tx.stats)
 	}
 	tx.db, tx.in, tx.root = nil, nil, Bucket{tx: tx}
-	db.using.RUnlock()
+	db.using.leave(tx.writable)
 }
 
 // abandon ends a transaction of View or Update if it has not ended, as after a panic.
