@@ -14,6 +14,9 @@ import (
 // copySlack is what a copy takes beside the data, at most: headers, filters, indexes.
 const copySlack = 64 << 10
 
+// copyStep is how many bytes one transaction of a copy puts, which are in memory.
+const copyStep = 8 << 20
+
 // Size returns how many bytes [Tx.WriteTo] writes. The database may take more or less.
 func (tx *Tx) Size() int64 {
 	assert(tx.db != nil, "tx closed")
@@ -144,7 +147,7 @@ func (tx *Tx) copyTo(w io.Writer) (err error) {
 		return err
 	}
 	defer to.Close() // it is removed
-	if err := (&copier{dst: to}).copy(tx); err != nil {
+	if err := (&copier{dst: to, limit: copyStep}).copy(tx); err != nil {
 		return err
 	}
 	return to.in.BackupTo(context.Background(), w)

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/stoatdb/stoat"
 	bolt "github.com/stoatdb/stoat/boltcompat"
 )
 
@@ -44,4 +46,91 @@ func wantNoCopy(t *testing.T, db *bolt.DB) {
 			t.Errorf("WriteTo left %s open", name)
 		}
 	}
+}
+
+// stoatOnly makes a database at path with what programs on bbolt cannot write.
+func stoatOnly(t *testing.T, path string, expires time.Time) {
+	t.Helper()
+	db, err := stoat.Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.Update(func(tx *stoat.Tx) error {
+		b, err := tx.CreateBucket([]byte("name"))
+		return errors.Join(err,
+			tx.SetSequence(7), tx.Put([]byte("name"), []byte("of a key, too")),
+			tx.Put([]byte("another"), []byte("key")), tx.PutUntil([]byte("brief"), nil, expires),
+			b.SetSequence(8), b.PutUntil([]byte("brief"), []byte("inside"), expires))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantStoatOnly reports what is missing from a copy of the database that stoatOnly makes.
+func wantStoatOnly(t *testing.T, path string, expires time.Time) {
+	t.Helper()
+	db, err := stoat.Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.View(func(tx *stoat.Tx) error {
+		b, err := tx.Bucket([]byte("name"))
+		if err != nil {
+			return err
+		}
+		root, err := tx.Sequence()
+		inside, err2 := b.Sequence()
+		if root != 7 || inside != 8 {
+			t.Errorf("the sequences are at %d and %d, want 7 and 8", root, inside)
+		}
+		wantEntry(t, tx, "name", "of a key, too", time.Time{})
+		wantEntry(t, tx, "another", "key", time.Time{})
+		wantEntry(t, tx, "brief", "", expires)
+		wantEntry(t, b, "brief", "inside", expires)
+		return errors.Join(err, err2)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func wantEntry(t *testing.T, in stoat.KeySpace, key, value string, expires time.Time) {
+	t.Helper()
+	c := in.Cursor()
+	k, v := c.Seek([]byte(key))
+	if string(k) != key || string(v) != value || !c.Expires().Equal(expires) {
+		t.Errorf("found %q: %q until %v; want %q: %q until %v", k, v, c.Expires(), key, value, expires)
+	}
+}
+
+func TestCompact_copiesWhatOnlyStoatWrites(t *testing.T) {
+	expires := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	from, to := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "db")
+	stoatOnly(t, from, expires)
+	src, dst := open(t, from, nil), open(t, to, nil)
+	if err := errors.Join(bolt.Compact(dst, src, 1), dst.Close(), src.Close()); err != nil {
+		t.Fatal(err)
+	}
+	wantStoatOnly(t, to, expires)
+}
+
+func TestWriteTo_writesWhatOnlyStoatWrites(t *testing.T) {
+	expires := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	path, copied := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "db")
+	stoatOnly(t, path, expires)
+	db := open(t, path, nil)
+	err := db.View(func(tx *bolt.Tx) error {
+		put(t, db, "key", "later")
+		return tx.CopyFile(copied, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, copied, nil).Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantStoatOnly(t, copied, expires)
 }

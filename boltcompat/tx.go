@@ -149,7 +149,8 @@ func (tx *Tx) Writable() bool { return tx.writable }
 // Stats returns what the transaction has done.
 func (tx *Tx) Stats() TxStats { return tx.stats }
 
-// Cursor returns a cursor over the names of the buckets; all values are nil.
+// Cursor returns a cursor over the names of the buckets, with nil values. Keys beside them, which
+// only package stoat writes, come with theirs.
 func (tx *Tx) Cursor() *Cursor { return tx.root.Cursor() }
 
 // Inspect returns the tree of all buckets. It reads all keys.
