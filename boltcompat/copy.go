@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/stoatdb/stoat"
 )
 
 // copySlack is what a copy takes beside the data, at most: headers, filters, indexes.
@@ -77,7 +79,8 @@ func (tx *Tx) backUp(w io.Writer) (begun bool, err error) {
 		return waiting.Stop() && db.Position() == tx.in.Position()
 	}}
 	err = db.BackupTo(ctx, g)
-	if !g.passed && err != nil && ctx.Err() == nil && !errors.Is(err, errOutdated) {
+	otherwise := ctx.Err() != nil || errors.Is(err, errOutdated) || errors.Is(err, stoat.ErrDeadlock)
+	if !g.passed && err != nil && !otherwise {
 		return true, err
 	}
 	return g.passed, err

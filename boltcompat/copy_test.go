@@ -134,3 +134,17 @@ func TestWriteTo_writesWhatOnlyStoatWrites(t *testing.T) {
 	}
 	wantStoatOnly(t, copied, expires)
 }
+
+func TestWriteTo_worksInViewInsideUpdate(t *testing.T) {
+	db := create(t)
+	path := filepath.Join(t.TempDir(), "copy")
+	err := db.Update(func(tx *bolt.Tx) error {
+		err := tx.Bucket([]byte("bucket")).Put([]byte("key"), []byte("not yet committed"))
+		copyFile(t, db, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, open(t, path, nil), "key", "value")
+}
