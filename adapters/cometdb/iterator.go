@@ -13,7 +13,7 @@ type Iterator struct {
 	span       stoat.Range
 	next       func() (key, value []byte, ok bool)
 	stop       func()
-	key, value []byte // valid until the next step
+	key, value []byte // copies, overwritten by the next step
 	valid      bool
 	err        error
 }
@@ -27,17 +27,24 @@ func newIterator(db *stoat.DB, r stoat.Range) (*Iterator, error) {
 	}
 	it := &Iterator{span: r}
 	it.next, it.stop = iter.Pull2(func(yield func(key, value []byte) bool) {
-		it.err = db.View(func(tx *stoat.Tx) error {
-			for key, value := range tx.Scan(r) {
-				if !yield(key, value) {
-					return nil
-				}
-			}
-			return tx.Err()
-		})
+		it.err = db.View(func(tx *stoat.Tx) error { return copies(tx, r, yield) })
 	})
 	it.step()
 	return it, it.err
+}
+
+// copies yields copies of the keys and values in r, which are valid until the next ones. They are
+// made here because the memory of the database is that of its files: reading it is a fault if the
+// disk fails, which only [stoat.DB.View] makes an error.
+func copies(tx *stoat.Tx, r stoat.Range, yield func(key, value []byte) bool) error {
+	ownKey, ownValue := []byte{}, []byte{} // an empty value is not nil
+	for key, value := range tx.Scan(r) {
+		ownKey, ownValue = append(ownKey[:0], key...), append(ownValue[:0], value...)
+		if !yield(ownKey, ownValue) {
+			return nil
+		}
+	}
+	return tx.Err()
 }
 
 func (it *Iterator) step() { it.key, it.value, it.valid = it.next() }

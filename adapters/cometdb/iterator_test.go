@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -145,6 +148,53 @@ func TestIterator_outlivesTheDatabase(t *testing.T) {
 	ok(t, db.Close())
 	if got := rest(t, it); len(got) != 2 {
 		t.Errorf("the keys are %q", got)
+	}
+}
+
+// TestIterator_survivesAFailingDisk cuts tables off, so that reading their maps is a fault.
+func TestIterator_survivesAFailingDisk(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows refuses to cut off files that are mapped")
+	}
+	dir := t.TempDir()
+	db := openAt(t, dir)
+	random := rand.NewChaCha8([32]byte{})
+	for i := range 100 {
+		value := make([]byte, 2000) // not compressible, so a table has it as it is
+		_, _ = random.Read(value)
+		ok(t, db.Set([]byte{byte(i)}, value))
+	}
+	ok(t, db.Close())
+	db = openAt(t, dir)
+	it, err := db.Iterator(nil, nil)
+	ok(t, err)
+	cutTables(t, dir)
+	if key, value := it.Key(), it.Value(); len(key) != 1 || len(value) != 2000 {
+		t.Errorf("the iterator is on a key of %d bytes and a value of %d", len(key), len(value))
+	}
+	for it.Valid() {
+		it.Next()
+	}
+	if it.Error() == nil {
+		t.Error("all was read from files that are empty")
+	}
+	ok(t, it.Close())
+}
+
+func openAt(t *testing.T, dir string) database {
+	t.Helper()
+	db, err := stoat.Open(dir, nil)
+	ok(t, err)
+	t.Cleanup(func() { _ = db.Close() }) // of a directory that the test may have spoilt
+	return wrap(db)
+}
+
+func cutTables(t *testing.T, dir string) {
+	t.Helper()
+	tables, err := filepath.Glob(filepath.Join(dir, "*.table"))
+	ok(t, err)
+	for _, name := range tables {
+		ok(t, os.Truncate(name, 0))
 	}
 }
 
