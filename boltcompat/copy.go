@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/stoatdb/stoat"
@@ -16,20 +15,34 @@ import (
 // copySlack is what a copy takes beside the data, at most: headers, filters, indexes.
 const copySlack = 64 << 10
 
-// copyStep is how many bytes one transaction of a copy puts, which are in memory.
-const copyStep = 8 << 20
-
-// Size returns how many bytes [Tx.WriteTo] writes. The database may take more or less.
+// Size returns how many bytes [Tx.WriteTo] writes. The database may take more or less. If there
+// have been commits since a read-only transaction began, Size makes the copy that WriteTo needs
+// then.
 func (tx *Tx) Size() int64 {
 	assert(tx.db != nil, "tx closed")
 	if tx.size == 0 {
-		s := tx.db.in.Stats()
-		files := int64(s.Tables + s.ValueFiles)
-		// What is in memory goes into tables, and may be in the log, too.
-		size := occupied(s) + s.MemtableBytes + tx.written + files*1024 + copySlack
-		tx.size = (size + 4095) &^ 4095
+		size, err := tx.measure()
+		if err != nil {
+			panic(failure{err})
+		}
+		tx.size = size
 	}
-	return tx.size
+	return (tx.size + tx.written + 4095) &^ 4095
+}
+
+// measure returns what [Tx.Size] is, without what the transaction has put.
+func (tx *Tx) measure() (int64, error) {
+	if !tx.writable && tx.db.in.Position() != tx.in.Position() {
+		t, err := tx.transcribe()
+		if err != nil {
+			return 0, err
+		}
+		return t.size, nil
+	}
+	s := tx.db.in.Stats()
+	files := int64(s.Tables + s.ValueFiles)
+	// What is in memory goes into tables, and may be in the log, too.
+	return occupied(s) + s.MemtableBytes + files*1024 + copySlack, nil
 }
 
 // turnWait is how long WriteTo waits for the end of a writable transaction, which may be one that
@@ -135,25 +148,15 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 // copyTo writes a backup of a copy of what the transaction sees.
-func (tx *Tx) copyTo(w io.Writer) (err error) {
-	scratch, err := os.MkdirTemp(filepath.Dir(tx.db.path), filepath.Base(tx.db.path)+".copy-")
+func (tx *Tx) copyTo(w io.Writer) error {
+	t, err := tx.transcribe()
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if removal := os.RemoveAll(scratch); err == nil {
-			err = removal
-		}
-	}()
-	to, err := Open(filepath.Join(scratch, "db"), 0o600, &Options{NoSync: true})
-	if err != nil {
-		return err
+	if tx.writable { // it may put more
+		defer t.remove()
 	}
-	defer to.Close() // it is removed
-	if err := (&copier{dst: to, limit: copyStep}).copy(tx); err != nil {
-		return err
-	}
-	return to.in.BackupTo(context.Background(), w)
+	return t.writeTo(w)
 }
 
 // Copy is [Tx.WriteTo].

@@ -1,8 +1,10 @@
 package boltcompat_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -147,4 +149,74 @@ func TestWriteTo_worksInViewInsideUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantValue(t, open(t, path, nil), "key", "value")
+}
+
+// text returns a value that compresses, and noise returns one that does not.
+func text(n int) string { return strings.Repeat("some text that compresses ", n/26) }
+
+func noise(n int) string {
+	value := make([]byte, n)
+	random := rand.NewChaCha8([32]byte{1})
+	_, _ = random.Read(value) // never fails
+	return string(value)
+}
+
+func TestWriteTo_hasAnnouncedSizeAfterLaterCommits(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		for name, value := range map[string]string{"text": text(3 << 20), "noise": noise(3 << 20)} {
+			db := create(t)
+			put(t, db, "large", value)
+			compact(t, db)
+			tx, err := db.Begin(false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if early {
+				tx.Size()
+			}
+			put(t, db, "large", "small")
+			compact(t, db)
+			size := tx.Size()
+			var out bytes.Buffer
+			if n, err := tx.WriteTo(&out); err != nil || n != size || int64(out.Len()) != size {
+				t.Errorf("%s, asked early %t: WriteTo wrote %d bytes and returned %d, %v; Size was %d",
+					name, early, out.Len(), n, err, size)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Error(err)
+			}
+			wantNoCopy(t, db)
+			path := filepath.Join(t.TempDir(), "copy")
+			write(t, path, out.Bytes())
+			wantValue(t, open(t, path, nil), "large", value)
+		}
+	}
+}
+
+// compact makes a database as small as it can be, as the background does in time.
+func compact(t *testing.T, db *bolt.DB) {
+	t.Helper()
+	if err := bolt.Settle(db); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSize_growsByWhatTransactionPuts(t *testing.T) {
+	db := create(t)
+	err := db.Update(func(tx *bolt.Tx) error {
+		tx.Size()
+		if err := tx.Bucket([]byte("bucket")).Put([]byte("large"), []byte(noise(3<<20))); err != nil {
+			return err
+		}
+		size := tx.Size()
+		n, err := tx.WriteTo(io.Discard)
+		if n != size {
+			t.Errorf("WriteTo wrote %d bytes, Size was %d", n, size)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	wantNoCopy(t, db)
 }

@@ -21,9 +21,10 @@ type Tx struct {
 	managed  bool // by View or Update
 	handlers []func()
 	stats    TxStats
-	before   int64 // the size of the database at the start, if there is a limit
-	written  int64 // the size of what was put
-	size     int64 // what Size returns, if it was called
+	before   int64       // the size of the database at the start, if there is a limit
+	written  int64       // the size of what was put
+	size     int64       // what measure has returned, or 0
+	copied   *transcript // of a read-only transaction, if it was needed
 }
 
 // start makes in the transaction behind tx.
@@ -59,7 +60,10 @@ func (tx *Tx) leave() {
 		}
 		db.txStats.add(&tx.stats)
 	}
-	tx.db, tx.in, tx.root = nil, nil, Bucket{tx: tx}
+	if tx.copied != nil {
+		tx.copied.remove()
+	}
+	tx.db, tx.in, tx.root, tx.copied = nil, nil, Bucket{tx: tx}, nil
 	db.using.leave(tx.writable)
 }
 
