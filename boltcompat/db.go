@@ -129,7 +129,7 @@ func (db *DB) Update(fn func(*Tx) error) error {
 		tx.start(in)
 		return tx.run(fn)
 	})
-	return tx.finish(translate(err))
+	return tx.finish(tx.outcome(err))
 }
 
 // View runs fn in a read-only transaction. [Tx.Rollback] panics inside fn.
@@ -139,7 +139,7 @@ func (db *DB) View(fn func(*Tx) error) error {
 		return err
 	}
 	defer tx.abandon()
-	return translate(db.in.View(func(in *stoat.Tx) error {
+	return tx.outcome(db.in.View(func(in *stoat.Tx) error {
 		tx.start(in)
 		return tx.run(fn)
 	}))

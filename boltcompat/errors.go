@@ -13,15 +13,18 @@ import (
 var (
 	// ErrDatabaseNotOpen reports a DB that is closed or was never opened.
 	ErrDatabaseNotOpen = bolterrors.ErrDatabaseNotOpen
-	// ErrInvalid reports a path with something else than a database, such as a file of bbolt.
+	// ErrInvalid reports a path with something else than a database, such as a file of bbolt. The
+	// error says what it is; compare with errors.Is.
 	ErrInvalid = bolterrors.ErrInvalid
 	// ErrInvalidMapping is never returned.
 	ErrInvalidMapping = bolterrors.ErrInvalidMapping
 	// ErrVersionMismatch is never returned.
 	ErrVersionMismatch = bolterrors.ErrVersionMismatch
-	// ErrChecksum reports damage in a file; the error matches [stoat.ErrCorrupt], too.
+	// ErrChecksum reports damage in a file; the error says where, and matches [stoat.ErrCorrupt],
+	// too. Compare with errors.Is.
 	ErrChecksum = bolterrors.ErrChecksum
 	// ErrTimeout reports that another process, or another DB of this one, has the database open.
+	// The Logger of the options gets to know which one.
 	ErrTimeout = bolterrors.ErrTimeout
 )
 
@@ -78,7 +81,7 @@ func translate(err error) error {
 	case errors.Is(err, stoat.ErrBucketExists):
 		return ErrBucketExists
 	case errors.Is(err, stoat.ErrLocked):
-		return both(ErrTimeout, err)
+		return ErrTimeout
 	case errors.Is(err, stoat.ErrFormat):
 		return both(ErrInvalid, err)
 	case errors.Is(err, stoat.ErrCorrupt):

@@ -81,7 +81,7 @@ func (b *Bucket) checkCreate(name []byte) error {
 // named translates an error about a bucket's name.
 func named(err error) error {
 	if errors.Is(err, stoat.ErrTooLarge) {
-		return both(ErrKeyTooLarge, err)
+		return ErrKeyTooLarge
 	}
 	return translate(err)
 }

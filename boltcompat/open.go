@@ -39,7 +39,7 @@ func Open(path string, mode os.FileMode, options *Options) (*DB, error) {
 	err := db.open(options)
 	if err != nil {
 		db.Logger().Errorf("Opening the database %s failed: %v", path, err)
-		return nil, err
+		return nil, translate(err)
 	}
 	db.Logger().Infof("Opened the database %s with the options %s", path, options)
 	return db, nil
@@ -53,7 +53,7 @@ func (db *DB) open(options *Options) error {
 	}
 	if db.in, err = stoat.Open(dir, options.stoat()); err != nil {
 		db.removeScratch()
-		return translate(err)
+		return err
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (db *DB) fromFile() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close() // only read from
+	defer f.Close() // only read from; again if it is to be removed, which Windows refuses before
 	kind, err := kindOf(f)
 	switch {
 	case err != nil:
@@ -104,6 +104,7 @@ func (db *DB) fromFile() (string, error) {
 		return "", fmt.Errorf("%s is a file of bbolt: import it with \"stoat import -bolt %s NEWDIR\", "+
 			"and put the new directory in its place: %w", db.path, db.path, ErrInvalid)
 	case kind == emptyFile && !db.readOnly:
+		_ = f.Close() // only read from
 		return db.path, os.Remove(db.path)
 	case kind != streamFile:
 		return "", ErrInvalid
@@ -165,7 +166,7 @@ func (db *DB) restoreAside(stream io.Reader) (string, error) {
 	dir := filepath.Join(scratch, "db")
 	if err := stoat.RestoreFrom(context.Background(), stream, dir); err != nil {
 		db.removeScratch()
-		return "", translate(err)
+		return "", err
 	}
 	return dir, nil
 }
@@ -182,13 +183,14 @@ func restored(path string) string { return path + ".restored" }
 
 // restoreOver restores a copy and puts it in the place of its file. The file goes only when the
 // database is complete; a crash in between is what finish is for.
-func restoreOver(stream io.Reader, path string) error {
+func restoreOver(stream io.ReadCloser, path string) error {
 	if err := os.RemoveAll(restored(path)); err != nil { // left by a crash
 		return err
 	}
 	if err := stoat.RestoreFrom(context.Background(), stream, restored(path)); err != nil {
-		return translate(err)
+		return err
 	}
+	_ = stream.Close() // only read from
 	if err := os.Remove(path); err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@ type Tx struct {
 	in       *stoat.Tx // nil until it has begun and once it has ended
 	root     Bucket
 	writable bool
-	managed  bool // by View or Update
+	managed  bool  // by View or Update
+	refused  error // what the function of View or Update returned
 	handlers []func()
 	stats    TxStats
 	before   int64       // the size of the database at the start, if there is a limit
@@ -45,10 +46,19 @@ func (tx *Tx) run(fn func(*Tx) error) (err error) {
 	tx.managed = true
 	defer func() { tx.managed = false }()
 	defer caught(&err)
-	if err := fn(tx); err != nil {
-		return err
+	if tx.refused = fn(tx); tx.refused != nil {
+		return tx.refused
 	}
 	return tx.room()
+}
+
+// outcome returns what View or Update returns if Stoat's returned err. The error of the program's
+// function is not translated: it may be about another database.
+func (tx *Tx) outcome(err error) error {
+	if tx.refused != nil {
+		return tx.refused
+	}
+	return translate(err)
 }
 
 // leave lets the database be closed without this transaction.

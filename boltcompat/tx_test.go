@@ -199,3 +199,18 @@ func TestDeletedBucket_isEmptyAndDoesNotFailTransaction(t *testing.T) {
 		}
 	}
 }
+
+func TestTransaction_returnsErrorOfItsFunction(t *testing.T) {
+	db := create(t)
+	for _, err := range []error{stoat.ErrClosed, stoat.ErrBucketNotFound, stoat.ErrCorrupt} {
+		mine := fmt.Errorf("another database: %w", err)
+		fail := func(*bolt.Tx) error { return mine }
+		for name, got := range map[string]error{
+			"View": db.View(fail), "Update": db.Update(fail), "Batch": db.Batch(fail),
+		} {
+			if got != mine {
+				t.Errorf("%s returns %v instead of the error of its function, %v", name, got, mine)
+			}
+		}
+	}
+}
