@@ -56,15 +56,20 @@ func establish(
 	}
 	var wrapped []byte // the same whenever it is tried
 	for range tries {
-		found, err := find(ctx, store, key)
-		if err != nil || found.number > 0 {
-			return found.secret, err
-		}
-		if found.failed != nil {
-			return secret, found.failed
-		}
-		if err := wantEmpty(ctx, store); err != nil {
+		other, err := otherThanKeys(ctx, store) // first: who stores objects has made a key before
+		if err != nil {
 			return secret, err
+		}
+		found, err := find(ctx, store, key)
+		switch {
+		case err != nil || found.number > 0:
+			return found.secret, err
+		case found.failed != nil:
+			return secret, found.failed
+		case other != "":
+			return secret, fmt.Errorf("the store has %s, and no key: it is not encrypted, or its objects "+
+				"%s* are lost; to encrypt a database, restore it and open the copy with another store: %w",
+				other, keyPrefix, corrupt.ErrKey)
 		}
 		if wrapped == nil {
 			if secret, err = cryptfs.NewSecret(); err == nil {
@@ -82,20 +87,18 @@ func establish(
 	return secret, fmt.Errorf("create %s: %w", keyName(1), objstore.ErrUnknown)
 }
 
-// wantEmpty returns an error if a store has anything but keys.
-func wantEmpty(ctx context.Context, store objstore.Store) error {
-	for _, from := range []string{"", keyPrefix + "\xff"} { // before the keys, and after them
+// otherThanKeys returns the name of an object of a store that is no key; none if there is none.
+func otherThanKeys(ctx context.Context, store objstore.Store) (string, error) {
+	for _, from := range []string{"", keyPrefix + "~"} { // before the keys, and after them
 		listed, err := store.List(ctx, "", from, 1)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if len(listed) > 0 && !strings.HasPrefix(listed[0].Name, keyPrefix) {
-			return fmt.Errorf("the store has %s, and no key: it is not encrypted, or its objects %s* are "+
-				"lost; to encrypt a database, restore it and open the copy with another store: %w",
-				listed[0].Name, keyPrefix, corrupt.ErrKey)
+			return listed[0].Name, nil
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // read returns the data key in an object, which one of the keys opens.

@@ -101,6 +101,51 @@ func TestOpen_racesWithItself(t *testing.T) {
 	}
 }
 
+// overtaken is a store in which something happens before one of the requests.
+type overtaken struct {
+	objstore.Store
+	left  int // requests until then
+	other func()
+}
+
+func (o *overtaken) count() {
+	if o.left--; o.left == 0 {
+		o.other()
+	}
+}
+
+func (o *overtaken) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	o.count()
+	return o.Store.Get(ctx, name, off, n)
+}
+
+func (o *overtaken) List(
+	ctx context.Context, prefix, after string, n int,
+) ([]objstore.Object, error) {
+	o.count()
+	return o.Store.List(ctx, prefix, after, n)
+}
+
+func (o *overtaken) Create(ctx context.Context, name string, body []byte) error {
+	o.count()
+	return o.Store.Create(ctx, name, body)
+}
+
+// Whenever another process opens the same new store, and uses it, there is one key.
+func TestOpen_isOvertakenByAnother(t *testing.T) {
+	for left := 1; ; left++ {
+		below := memstore.New()
+		o := &overtaken{Store: below, left: left, other: func() {
+			ok(t, open(t, below, 1).Create(t.Context(), "a", []byte("A")))
+		}}
+		s := open(t, o, 1)
+		if o.left > 0 {
+			return
+		}
+		wantGet(t, s, "a", []byte("A"))
+	}
+}
+
 func TestRekey_changesTheKey(t *testing.T) {
 	below := memstore.New()
 	before := open(t, below, 1)
