@@ -213,6 +213,7 @@ func TestWait_failsOnceAnotherMachineHasTakenOver(t *testing.T) {
 		}
 	}
 	wantErr(t, first.Put([]byte("refused"), nil), remote.ErrFenced)
+	wantErr(t, first.Err(), remote.ErrFenced)
 	for _, db := range []*stoat.DB{first.DB, second.DB, restored(t, server.Client(nil))} {
 		keys := 0
 		ok(t, db.View(func(tx *stoat.Tx) error {

@@ -20,7 +20,7 @@ var (
 // type B, in the root bucket of a database. It is safe for concurrent use.
 //
 // A nil or empty key is [stoat.ErrInvalidKey], also as a bound of an iterator, where only nil means
-// no bound. After Close, all methods return [stoat.ErrClosed].
+// no bound. After Close, all that reads or writes returns [stoat.ErrClosed].
 type Store[I, B any] struct {
 	db       *stoat.DB
 	iterator func(*Iterator) I

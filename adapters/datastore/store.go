@@ -11,8 +11,9 @@ import (
 )
 
 // Store is a datastore in the root bucket of a database. It is safe for concurrent use. The methods
-// that its features need beyond Get, Put and their kin are here; all of them return
-// [stoat.ErrClosed] once the store is closed.
+// that its features need beyond Get, Put and their kin are here. Once the store is closed, all of
+// them return [stoat.ErrClosed] except Close itself, DiskUsage, which still knows the size, and
+// Batch, whose Commit returns it.
 //
 // The zero [ds.Key], which no function of go-datastore makes, is [stoat.ErrInvalidKey].
 type Store struct {

@@ -111,6 +111,9 @@ func TestClose_isFinalAndMayBeRepeated(t *testing.T) {
 			t.Errorf("the error is %v, want ErrClosed", err)
 		}
 	}
+	if n, err := s.DiskUsage(ctx); err != nil || n == 0 {
+		t.Errorf("%d bytes in use, %v", n, err)
+	}
 }
 
 func TestStore_survivesReopening(t *testing.T) {
