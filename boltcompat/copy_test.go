@@ -39,12 +39,11 @@ func TestWriteTo_closesItsCopyIfDatabaseIsDamaged(t *testing.T) {
 // wantNoCopy reports the copies beside a database, and files of theirs that are still open.
 func wantNoCopy(t *testing.T, db *bolt.DB) {
 	t.Helper()
-	if left, _ := filepath.Glob(db.Path() + ".copy-*"); len(left) > 0 {
-		t.Errorf("WriteTo left %v", left)
-	}
+	copies := db.Path() + ".boltcompat-copies"
+	wantGone(t, copies)
 	open, _ := filepath.Glob("/proc/self/fd/*") // elsewhere there are none
 	for _, file := range open {
-		if name, err := os.Readlink(file); err == nil && strings.HasPrefix(name, db.Path()+".copy-") {
+		if name, err := os.Readlink(file); err == nil && strings.HasPrefix(name, copies) {
 			t.Errorf("WriteTo left %s open", name)
 		}
 	}

@@ -47,7 +47,7 @@ func Open(path string, mode os.FileMode, options *Options) (*DB, error) {
 
 // open opens what is at the database's path.
 func (db *DB) open(options *Options) error {
-	dir, err := db.directory()
+	dir, err := db.directory(options)
 	if err != nil {
 		return err
 	}
@@ -55,12 +55,16 @@ func (db *DB) open(options *Options) error {
 		db.removeScratch()
 		return err
 	}
+	if !db.readOnly {
+		// A crash may have left them. Nobody else needs them now.
+		_, _ = os.RemoveAll(copies(db.path)), os.RemoveAll(restored(db.path))
+	}
 	return nil
 }
 
 // directory returns the directory of the database, which it makes if there is a file that can
 // become one.
-func (db *DB) directory() (string, error) {
+func (db *DB) directory(options *Options) (string, error) {
 	if db.path == "" {
 		return "", fmt.Errorf("open: the path is empty: %w", fs.ErrInvalid)
 	}
@@ -73,7 +77,18 @@ func (db *DB) directory() (string, error) {
 	case info.IsDir():
 		return db.path, nil
 	}
-	return db.fromFile()
+	dir, err := db.fromFile(options)
+	if err == nil {
+		return dir, nil
+	}
+	info, now := os.Stat(db.path) // another process may have put a database in the file's place
+	switch {
+	case now == nil && info.IsDir():
+		return db.path, nil
+	case errors.Is(now, fs.ErrNotExist):
+		return db.path, db.missing(err)
+	}
+	return "", err
 }
 
 // missing prepares to create the database. It returns the error for a path that does not exist if
@@ -90,7 +105,7 @@ func (db *DB) missing(err error) error {
 }
 
 // fromFile makes a database of the file at the path, if it can be one.
-func (db *DB) fromFile() (string, error) {
+func (db *DB) fromFile(options *Options) (string, error) {
 	f, err := os.Open(db.path)
 	if err != nil {
 		return "", err
@@ -111,7 +126,7 @@ func (db *DB) fromFile() (string, error) {
 	case db.readOnly:
 		return db.restoreAside(f)
 	}
-	return db.path, restoreOver(f, db.path)
+	return db.path, restoreOver(f, db.path, options.stoat().LockTimeout)
 }
 
 // fileKind is what a file at the path of a database is.
@@ -176,34 +191,4 @@ func (db *DB) removeScratch() {
 	if db.scratch != "" {
 		_ = os.RemoveAll(db.scratch) // it is in the system's directory for what may be removed
 	}
-}
-
-// restored returns where a copy is restored that is to take the place of the file at path.
-func restored(path string) string { return path + ".restored" }
-
-// restoreOver restores a copy and puts it in the place of its file. The file goes only when the
-// database is complete; a crash in between is what finish is for.
-func restoreOver(stream io.ReadCloser, path string) error {
-	if err := os.RemoveAll(restored(path)); err != nil { // left by a crash
-		return err
-	}
-	if err := stoat.RestoreFrom(context.Background(), stream, restored(path)); err != nil {
-		return err
-	}
-	_ = stream.Close() // only read from
-	if err := os.Remove(path); err != nil {
-		return err
-	}
-	_, err := finish(path)
-	return err
-}
-
-// finish puts a restored database in the place of its file, which is gone, and reports whether
-// there was one.
-func finish(path string) (done bool, err error) {
-	err = os.Rename(restored(path), path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
 }

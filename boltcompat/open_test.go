@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	bbolt "go.etcd.io/bbolt"
@@ -153,17 +155,104 @@ func TestOpen_finishesWhatCrashInterrupted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "copy")
 	copyFile(t, db, path)
 
-	write(t, filepath.Join(path+".restored", "000001.table"), []byte("half a table"))
+	dir := path + ".boltcompat-restore"
+	write(t, filepath.Join(dir, "part", "000001.table"), []byte("half a table"))
 	restored := open(t, path, nil)
 	wantValue(t, restored, "key", "value")
 	if err := restored.Close(); err != nil {
 		t.Fatal(err)
 	}
+	wantGone(t, dir)
 
-	if err := os.Rename(path, path+".restored"); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "copy"), nil)
+	if err := os.Rename(path, filepath.Join(dir, "db")); err != nil {
 		t.Fatal(err)
 	}
 	wantValue(t, open(t, path, nil), "key", "value")
+	wantGone(t, dir)
+}
+
+func wantGone(t *testing.T, path string) {
+	t.Helper()
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is still there: %v", path, err)
+	}
+}
+
+// After the crash, somebody deletes the file of the copy, to begin with an empty database.
+func TestOpen_restoresNothingFromDeletedCopy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "copy")
+	old := open(t, path, nil)
+	put(t, old, "key", "old")
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path+".boltcompat-restore", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, filepath.Join(path+".boltcompat-restore", "db")); err != nil {
+		t.Fatal(err)
+	}
+	err := open(t, path, nil).View(func(tx *bolt.Tx) error {
+		if tx.Bucket([]byte("bucket")) != nil {
+			t.Error("the database has what was in the deleted copy")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOpen_ofOneCopyByManyAtOnce(t *testing.T) {
+	db := create(t)
+	path := filepath.Join(t.TempDir(), "copy")
+	copyFile(t, db, path)
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			db, err := bolt.Open(path, 0o600, nil)
+			if err != nil {
+				t.Errorf("opening the copy: %v", err)
+				return
+			}
+			wantValue(t, db, "key", "value")
+			err = errors.Join(db.Update(func(tx *bolt.Tx) error {
+				_, err := tx.CreateBucket([]byte{byte(i)})
+				return err
+			}), db.Close())
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	err := open(t, path, nil).View(func(tx *bolt.Tx) error {
+		for i := range 4 {
+			if tx.Bucket([]byte{byte(i)}) == nil {
+				t.Errorf("what opener %d has written is gone", i)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	wantGone(t, path+".boltcompat-restore")
+}
+
+func TestOpen_removesCopiesLeftByCrash(t *testing.T) {
+	db := create(t)
+	path := db.Path()
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(path+".boltcompat-copies", "123", "backup"), []byte("half a backup"))
+	open(t, path, nil)
+	wantGone(t, path+".boltcompat-copies")
 }
 
 func TestOpen_leavesDamagedCopyAlone(t *testing.T) {
@@ -179,6 +268,7 @@ func TestOpen_leavesDamagedCopyAlone(t *testing.T) {
 	if !bytes.Equal(read(t, path), damaged) {
 		t.Error("the file has changed")
 	}
+	wantGone(t, path+".boltcompat-restore")
 }
 
 func TestWriteTo_writesWhatTransactionSees(t *testing.T) {
@@ -199,9 +289,7 @@ func TestWriteTo_writesWhatTransactionSees(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "copy")
 	write(t, path, out.Bytes())
 	wantValue(t, open(t, path, nil), "key", "value")
-	if left, _ := filepath.Glob(db.Path() + ".copy-*"); len(left) > 0 {
-		t.Errorf("WriteTo left %v", left)
-	}
+	wantNoCopy(t, db)
 }
 
 func TestWriteTo_includesWritesOfTransaction(t *testing.T) {

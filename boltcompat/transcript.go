@@ -2,7 +2,9 @@ package boltcompat
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -23,7 +25,7 @@ func (tx *Tx) transcribe() (_ *transcript, err error) {
 	if tx.copied != nil {
 		return tx.copied, nil
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(tx.db.path), filepath.Base(tx.db.path)+".copy-")
+	dir, err := makeCopyDir(copies(tx.db.path))
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +46,23 @@ func (tx *Tx) transcribe() (_ *transcript, err error) {
 		tx.copied = t
 	}
 	return t, nil
+}
+
+// copies returns the directory of the transcripts of the database at path. It is there only while
+// there are some, or after a crash; Open then removes it, so it has a name that no program chooses.
+func copies(path string) string { return path + ".boltcompat-copies" }
+
+// makeCopyDir makes a directory for a transcript in parent.
+func makeCopyDir(parent string) (string, error) {
+	for {
+		if err := os.Mkdir(parent, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+		dir, err := os.MkdirTemp(parent, "")
+		if !errors.Is(err, fs.ErrNotExist) { // else another transaction has removed parent
+			return dir, err
+		}
+	}
 }
 
 // fill copies what the transaction sees to a database beside the file, and backs that up.
@@ -76,5 +95,6 @@ func (t *transcript) remove() {
 	if t.file != nil {
 		_ = t.file.Close() // it is removed
 	}
-	_ = os.RemoveAll(t.dir) // a leftover does no harm
+	_ = os.RemoveAll(t.dir)            // a leftover does no harm
+	_ = os.Remove(filepath.Dir(t.dir)) // if it is empty
 }
