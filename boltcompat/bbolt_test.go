@@ -2,6 +2,7 @@ package boltcompat_test
 
 import (
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -29,7 +30,7 @@ var testNames = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 func TestBolt_passesItsOwnTests(t *testing.T) {
 	bolt := fetch(t, boltModule, "")
 	dir := t.TempDir()
-	leftOut := copyBoltTests(t, bolt, dir)
+	leftOut, names := copyBoltTests(t, bolt, dir)
 	args := []string{"-timeout", "15m", "-skip", "^(" + strings.Join(endless, "|") + ")$"}
 	if !*allTests {
 		args = append(args, "-short")
@@ -57,13 +58,42 @@ func TestBolt_passesItsOwnTests(t *testing.T) {
 			t.Errorf("the document lists %s, which %s does not have", name, bolt.version)
 		}
 	}
+	for _, name := range names {
+		if r.outcome[name] == "" {
+			t.Errorf("%s has not run", name)
+		}
+	}
+	if !*allTests {
+		wantInDocument(t, "Of %d tests, %d short ones pass, and %d are listed here.",
+			len(r.outcome), passed, len(excepted))
+	}
 	t.Logf("%s %s: %d of %d tests pass, %d are excepted; with nested ones, %d pass",
 		bolt.path, bolt.version, passed, len(r.outcome), len(excepted), r.all)
 }
 
-// copyBoltTests makes dir a module with bbolt's tests, and returns the names of those in files that
-// test what is not exported. Its path lets it import bbolt's internal packages.
-func copyBoltTests(t *testing.T, bolt foreign, dir string) (leftOut []string) {
+// wantInDocument reports a sentence with counts that docs/boltcompat.md does not have.
+func wantInDocument(t *testing.T, format string, counts ...any) {
+	t.Helper()
+	document := read(t, filepath.Join("..", "docs", "boltcompat.md"))
+	want := fmt.Sprintf(format, counts...)
+	if !strings.Contains(strings.Join(strings.Fields(string(document)), " "), want) {
+		t.Errorf("the document does not say what is so: %q", want)
+	}
+}
+
+// testsIn returns the names of the tests in Go source.
+func testsIn(source []byte) (names []string) {
+	for _, found := range testNames.FindAllSubmatch(source, -1) {
+		if name := string(found[1]); name != "TestMain" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// copyBoltTests makes dir a module with bbolt's tests, and returns their names, and those in files
+// that test what is not exported. Its path lets it import bbolt's internal packages.
+func copyBoltTests(t *testing.T, bolt foreign, dir string) (leftOut, names []string) {
 	t.Helper()
 	write(t, filepath.Join(dir, "go.mod"), []byte("module go.etcd.io/bbolt/compat\n\ngo 1.25.0\n"))
 	command(t, dir, "go", "mod", "edit", "-require", bolt.path+"@"+bolt.version)
@@ -82,15 +112,13 @@ func copyBoltTests(t *testing.T, bolt foreign, dir string) (leftOut []string) {
 	for _, file := range files {
 		name := filepath.Base(file)
 		if source := read(t, file); name == usesPages || inPackage.Match(source) {
-			for _, found := range testNames.FindAllSubmatch(source, -1) {
-				leftOut = append(leftOut, string(found[1]))
-			}
+			leftOut = append(leftOut, testsIn(source)...)
 			continue
 		}
-		copied(file, name)
+		names = append(names, testsIn(copied(file, name))...)
 	}
 	copied(filepath.Join(bolt.dir, "internal", "btesting", "btesting.go"), "btesting/btesting.go")
-	return leftOut
+	return leftOut, names
 }
 
 var exception = regexp.MustCompile(`(?m)^\| (Test\w+(?:, Test\w+)*) \| .+ \|$`)

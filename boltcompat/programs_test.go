@@ -16,20 +16,30 @@ func TestPrograms_passTheirOwnTests(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.path, func(t *testing.T) {
 			dir := t.TempDir()
-			copyProgram(t, fetch(t, p.path, p.version), dir)
+			names := copyProgram(t, fetch(t, p.path, p.version), dir)
 			r := runTests(t, dir, "-timeout", "10m", ".")
+			passed := 0
 			for name, outcome := range r.outcome {
-				if outcome == "fail" {
-					t.Errorf("%s fails:\n%s", name, r.output[name])
+				if outcome == "pass" {
+					passed++
+				} else {
+					t.Errorf("%s: %s:\n%s", name, outcome, r.output[name])
 				}
 			}
-			t.Logf("%d tests pass; with nested ones, %d", len(r.outcome), r.all)
+			for _, name := range names {
+				if r.outcome[name] == "" {
+					t.Errorf("%s has not run", name)
+				}
+			}
+			wantInDocument(t, "all %d pass.", passed)
+			t.Logf("%d tests pass; with nested ones, %d", passed, r.all)
 		})
 	}
 }
 
-// copyProgram makes dir a copy of a module that imports this package where it imported bbolt.
-func copyProgram(t *testing.T, m foreign, dir string) {
+// copyProgram makes dir a copy of a module that imports this package where it imported bbolt, and
+// returns the names of the tests in its root.
+func copyProgram(t *testing.T, m foreign, dir string) (names []string) {
 	t.Helper()
 	rewritten := 0
 	err := filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
@@ -47,6 +57,9 @@ func copyProgram(t *testing.T, m foreign, dir string) {
 				rewritten++
 			}
 			text = ours
+			if strings.HasSuffix(name, "_test.go") && filepath.Dir(name) == "." {
+				names = append(names, testsIn(text)...)
+			}
 		}
 		write(t, filepath.Join(dir, name), text)
 		return nil
@@ -58,4 +71,5 @@ func copyProgram(t *testing.T, m foreign, dir string) {
 		t.Fatalf("no file of %s imports bbolt", m.path)
 	}
 	require(t, dir)
+	return names
 }
