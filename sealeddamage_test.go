@@ -38,7 +38,9 @@ func damages(p []byte) map[string][]byte {
 		all[fmt.Sprint("cut off at ", at)] = bytes.Clone(p[:at])
 		zeroed := bytes.Clone(p)
 		clear(zeroed[at:min(at+512, len(p))])
-		all[fmt.Sprint("zeros at ", at)] = zeroed
+		if !bytes.Equal(zeroed, p) { // the last byte may be zero anyway
+			all[fmt.Sprint("zeros at ", at)] = zeroed
+		}
 	}
 	if len(p) > 3*4096 { // the second page in the place of the first, and both swapped
 		swapped := bytes.Clone(p)
