@@ -51,7 +51,7 @@ func TestKeyFile_isForTheStoreAndTheDirectory(t *testing.T) {
 	contains(t, output(t, "status", "-key-file", key, path("store")), "commit 1 ")
 	contains(t, output(t, "get", "-key-file", key, path("store"), "key"), "a marked value")
 	contains(t, output(t, "scan", "-key-file", key, path("store")), "a marked value")
-	contains(t, output(t, "reader", "-once", "-key-file", key, path("store")), "1")
+	contains(t, output(t, "reader", "-once", "-key-file", key, path("store")), " requests ")
 	contains(t, output(t, "verify", "-deep", "-key-file", key, path("store")), "restored and checked")
 	output(t, "pin", "-key-file", key, path("store"), "a")
 	contains(t, output(t, "pins", "-key-file", key, path("store")), "a")
