@@ -30,6 +30,7 @@ const (
 	here    = "trust"
 	signed  = "replica"
 	bucket  = "remote/s3"
+	meters  = "metrics"
 )
 
 // seedWord stands for the seed in arguments.
@@ -128,6 +129,7 @@ var steps = []step{
 		level: [levels]string{"-short", "-count 2", "-count 100"},
 	},
 	{name: "servers of object storage", dir: bucket, args: ". -run ^TestServers -servers"},
+	{name: "a server of metrics", dir: meters, args: "./prom -run ^TestServers -servers"},
 	{
 		name: "failovers", dir: bucket, args: "./failover -servers -failover.seed SEED",
 		level: [levels]string{

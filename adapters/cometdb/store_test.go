@@ -42,7 +42,7 @@ func TestStore_sharesNoBytesWithCallers(t *testing.T) {
 	ok(t, db.Set(key, value))
 	b := db.NewBatch()
 	ok(t, b.Set(key, value))
-	copy(value, "XXXXX")
+	clear(value)
 	key[0] = 'X'
 	holds(t, db, "k", []byte("value"))
 	ok(t, b.Write())
