@@ -142,6 +142,15 @@ func (t *txn) stage(covers vector, number uint64) error {
 	return t.stageOf(covers, number, nil)
 }
 
+// dropBases removes the states that are staged for a checkpoint with a number.
+func (t *txn) dropBases(number uint64) error {
+	bases, err := t.bases()
+	if err != nil {
+		return err
+	}
+	return bases.DeleteRange(stoat.Range{Start: baseKey(nil, number, 0, nil)})
+}
+
 // stageOf is stage for some collections; nil stands for all.
 func (t *txn) stageOf(covers vector, number uint64, of map[string]uint32) error {
 	return t.within(covers, func() error {

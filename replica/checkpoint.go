@@ -55,31 +55,21 @@ func (t *txn) makeCheckpoint() error {
 	if err := t.wholeSpace(); err != nil {
 		return err
 	}
-	act, salts, err := t.newCheckpoint()
+	before, next, err := t.nextHorizon()
 	if err != nil {
 		return err
 	}
-	if err := t.fits(act); err != nil {
-		return errors.Join(err, t.unstageBases())
+	act, salts, err := t.newCheckpoint(before, next)
+	if err == nil {
+		err = t.fits(act)
 	}
-	return t.issueCheckpoint(act, salts)
-}
-
-// unstageBases removes the bases of a horizon that is not made.
-func (t *txn) unstageBases() error {
-	hz, err := t.horizonOf()
+	if err == nil {
+		err = t.issueCheckpoint(act, salts)
+	}
 	if err != nil {
-		return err
+		return errors.Join(err, t.dropBases(next.number))
 	}
-	number := uint64(1)
-	if hz != nil {
-		number = hz.number + 1
-	}
-	bases, err := t.bases()
-	if err != nil {
-		return err
-	}
-	return bases.DeleteRange(stoat.Range{Start: baseKey(nil, number, 0, nil)})
+	return nil
 }
 
 // fits returns an error that is stoat.ErrTooLarge unless a checkpoint fits into an entry, before
@@ -116,42 +106,51 @@ func (t *txn) issueCheckpoint(act *entry.Checkpoint, salts salts) error {
 	return err
 }
 
-// newCheckpoint returns the checkpoint that can be made now, and its salts, which must be issued.
-func (t *txn) newCheckpoint() (*entry.Checkpoint, salts, error) {
-	before, err := t.horizonOf()
+// nextHorizon returns the horizon, nil if there is none, and one that a checkpoint can be made of
+// now, without what it needs of the state.
+func (t *txn) nextHorizon() (before, next *horizon, err error) {
+	before, err = t.horizonOf()
 	if err != nil {
 		return nil, nil, err
 	}
-	covers, err := t.coverable(before)
-	if err != nil {
-		return nil, nil, err
-	}
-	number := uint64(1)
-	act := &entry.Checkpoint{}
+	next = &horizon{number: 1}
 	if before != nil {
-		act.Before, number = before.hash, before.number+1
+		next.number = before.number + 1
+	}
+	if next.covers, err = t.coverable(before); err != nil {
+		return nil, nil, err
 	}
 	if open, err := t.hasOpen(before); err != nil || open {
 		return nil, nil, cmp.Or(err, fmt.Errorf("one is there, and must be sealed, and others must "+
 			"write something, for it to count: %w", ErrNoCheckpoint))
 	}
+	return before, next, nil
+}
+
+// newCheckpoint stages the state of a new horizon, and returns a checkpoint of it, and its salts,
+// which must be issued. After an error, some of it may be staged.
+func (t *txn) newCheckpoint(before, next *horizon) (*entry.Checkpoint, salts, error) {
 	if err := t.replayMarked(); err != nil {
 		return nil, nil, err
 	}
-	if err := t.markBeyond(covers); err != nil {
+	if err := t.markBeyond(next.covers); err != nil {
 		return nil, nil, err
 	}
-	if err := t.stage(covers, number); err != nil {
+	if err := t.stage(next.covers, next.number); err != nil {
 		return nil, nil, err
 	}
 	if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixReplay))); err != nil {
 		return nil, nil, err // nothing counts differently yet
 	}
-	if act.Logs, err = t.coveredLogs(covers); err != nil {
+	act := &entry.Checkpoint{}
+	if before != nil {
+		act.Before = before.hash
+	}
+	var err error
+	if act.Logs, err = t.coveredLogs(next.covers); err != nil {
 		return nil, nil, err
 	}
-	next := &horizon{number: number, covers: covers}
-	if next.tops, err = t.topsOf(covers); err != nil {
+	if next.tops, err = t.topsOf(next.covers); err != nil {
 		return nil, nil, err
 	}
 	salts, err := t.newSalts()

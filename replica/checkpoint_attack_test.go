@@ -16,7 +16,11 @@ func (p *peer) forge(alter func(c *entry.Checkpoint)) {
 		if err != nil {
 			return err
 		}
-		act, salts, err := t.newCheckpoint()
+		before, next, err := t.nextHorizon()
+		if err != nil {
+			return err
+		}
+		act, salts, err := t.newCheckpoint(before, next)
 		if err != nil {
 			return err
 		}

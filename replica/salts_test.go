@@ -136,7 +136,9 @@ func TestAttack16_checkpointWithOtherSalts(t *testing.T) {
 			a.put(task{ID: 1})
 			a.pay(1, secret)
 			a.inTx(func(tr *txn) error {
-				act, salts, err := tr.newCheckpoint()
+				before, next, err := tr.nextHorizon()
+				must(t, err)
+				act, salts, err := tr.newCheckpoint(before, next)
 				if err != nil {
 					return err
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
@@ -18,8 +19,9 @@ const (
 	packFirst   = 96 << 10 // bytes that are packed together at first
 )
 
-// encoder and decoder are shared by all sessions, which use them for a moment each. They are
-// immutable after the first use, and safe for concurrent use.
+// These are shared by all sessions, which use them for a moment each, so that a session has no
+// memory of its own for packing. They are immutable after the first use, but for what is in the
+// pools, and safe for concurrent use.
 var (
 	encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
 		return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
@@ -34,6 +36,7 @@ var (
 		p := make([]byte, 0, unpackedMax)
 		return &p
 	}}
+	unpackers = sync.Pool{New: func() any { return new(chunk.Unpacker) }}
 )
 
 // packer packs frames. It finds out how many of them fit into one. It is not safe for concurrent

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/stoatdb/stoat/replica/internal/chunk"
 )
@@ -112,10 +111,6 @@ func (s *Session) joinParts(leaf chunk.Hash) error {
 	}
 	return err
 }
-
-// unpackers are shared by all sessions, which use one for a moment each. The pool is immutable, and
-// safe for concurrent use.
-var unpackers = sync.Pool{New: func() any { return &chunk.Unpacker{} }}
 
 // isForm reports whether a form is that of the chunk of a leaf.
 func isForm(form []byte, leaf chunk.Hash) bool {
