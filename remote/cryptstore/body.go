@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -22,9 +23,10 @@ var _ objstore.Paced = (*body)(nil)
 
 // recent is the page that was read last: who sends an object may read parts of pages.
 type recent struct {
-	mu    sync.Mutex
-	page  int64 // -1: there is none
-	bytes []byte
+	mu      sync.Mutex
+	page    int64 // -1: there is none
+	bytes   []byte
+	content []byte // of the page; reused
 }
 
 func newBody(s *sealer, content io.ReaderAt, size int64) *body {
@@ -63,7 +65,9 @@ func (b *body) ReadAt(p []byte, at int64) (n int, err error) {
 func (b *body) readLocked(page int64) error {
 	b.recent.page = -1
 	from := page * b.sealer.content()
-	content := make([]byte, min(b.sealer.content(), b.size-from))
+	size := int(min(b.sealer.content(), b.size-from))
+	content := slices.Grow(b.recent.content[:0], size)[:size]
+	b.recent.content = content
 	n, err := b.content.ReadAt(content, from)
 	if n < len(content) {
 		if err == nil || errors.Is(err, io.EOF) {

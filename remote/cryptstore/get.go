@@ -111,12 +111,15 @@ func (r *pages) open(p []byte, more, toEnd bool) ([]byte, error) {
 		!bytes.Equal(p[headBytes:headBytes+saltBytes], r.key.salt) {
 		return nil, r.key.damaged(page)
 	}
-	last := !more && (toEnd || r.key.verifies(p, page, true))
-	content, ok := r.key.open(p, page, last)
-	if !ok || !last && int64(len(p)) < r.store.page {
-		return nil, r.key.damaged(page)
+	if more || !toEnd && int64(len(p)) == r.store.page { // most likely, it is not the last one
+		if content, ok := r.key.open(p, page, false, more); ok {
+			return content, nil
+		}
 	}
-	return content, nil
+	if content, ok := r.key.open(p, page, true, true); ok && !more {
+		return content, nil
+	}
+	return nil, r.key.damaged(page)
 }
 
 // saltOf returns the salt in the page with a number.

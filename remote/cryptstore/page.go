@@ -1,7 +1,6 @@
 package cryptstore
 
 import (
-	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -101,19 +100,17 @@ func (s *sealer) seal(dst, content []byte, page int64, last bool) []byte {
 	return s.aead.Seal(dst, n[:], content, head)
 }
 
-// open decrypts a page, and returns its content, which lies in the page. If it does not verify, the
-// page is lost.
-func (s *sealer) open(stored []byte, page int64, last bool) (content []byte, ok bool) {
+// open decrypts a page, and returns its content: in the place of the page, which is lost if it does
+// not verify, or else in memory of its own.
+func (s *sealer) open(stored []byte, page int64, last, inPlace bool) (content []byte, ok bool) {
 	n := nonce(page, last)
 	sealed := stored[headBytes+saltBytes:]
-	content, err := s.aead.Open(sealed[:0], n[:], sealed, head)
+	var to []byte
+	if inPlace {
+		to = sealed[:0]
+	}
+	content, err := s.aead.Open(to, n[:], sealed, head)
 	return content, err == nil
-}
-
-// verifies reports whether a page is the last one, or is not, as last says. The page stays.
-func (s *sealer) verifies(stored []byte, page int64, last bool) bool {
-	_, ok := s.open(bytes.Clone(stored), page, last)
-	return ok
 }
 
 func (s *sealer) damaged(page int64) error {
