@@ -73,12 +73,12 @@ func (c *farConfig) openCache() (*diskcache.Cache, error) {
 	if c.logger == nil {
 		c.logger = slog.New(slog.DiscardHandler)
 	}
+	if c.files == nil {
+		c.files = vfs.OS()
+	}
 	files, err := sealedWith(c.files, c.key)
 	if err != nil {
 		return nil, err
-	}
-	if c.files == nil {
-		c.files = vfs.OS()
 	}
 	if c.key != nil {
 		limit -= limit / sealedShare

@@ -72,22 +72,27 @@ func wantMarked(t testing.TB, db *stoat.DB, records int) {
 	}
 }
 
-// wantNoPlaintext looks for what was stored in all files below a folder.
-func wantNoPlaintext(t testing.TB, root string) {
+// readable returns the files below a folder that show what was stored, of how many files.
+func readable(t testing.TB, root string) (shown []string, files int) {
 	t.Helper()
-	files := 0
 	ok(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		p, err := os.ReadFile(path)
 		if files++; bytes.Contains(p, []byte("marked")) {
-			t.Errorf("one can read what %s has", path)
+			shown = append(shown, path)
 		}
 		return err
 	}))
-	if files == 0 {
-		t.Errorf("%s has no files", root)
+	return shown, files
+}
+
+// wantNoPlaintext fails the test if a file below a folder shows what was stored.
+func wantNoPlaintext(t testing.TB, root string) {
+	t.Helper()
+	if shown, files := readable(t, root); len(shown) > 0 || files == 0 {
+		t.Errorf("one can read %q, of %d files", shown, files)
 	}
 }
 
@@ -151,6 +156,10 @@ func TestKey_nothingIsReadableAnywhere(t *testing.T) {
 	ok(t, err)
 	wantMarked(t, local, 200)
 	ok(t, local.Close())
+	ok(t, remote.Restore(t.Context(), store, path("plain"), nil))
+	if shown, _ := readable(t, root); len(shown) == 0 {
+		t.Error("what is not encrypted cannot be found, either")
+	}
 }
 
 // Pieces of large files come in any order, and encrypted files are written front to back.

@@ -23,18 +23,18 @@ func (db *DB) openWhere(
 	if err != nil {
 		return err
 	}
+	var none error // of a vacant folder: the store has no database, either
 	if vacant {
-		err = db.openStored(ctx, files, dir, o, settings)
-		if !errors.Is(err, ErrNone) {
-			return err
+		none = db.openStored(ctx, files, dir, o, settings)
+		if !errors.Is(none, ErrNone) {
+			return none
 		}
 	}
-	none := err
 	err = db.openFolder(dir, o.Database, settings)
 	switch {
 	case errors.Is(err, ship.ErrStored):
 		return db.openStored(ctx, files, dir, o, settings)
-	case errors.Is(err, stoat.ErrFormat) && none != nil:
+	case errors.Is(err, stoat.ErrFormat) && vacant:
 		return none // the folder has what an earlier try has left, and is no database
 	}
 	return err
@@ -60,7 +60,7 @@ func (db *DB) openStored(
 		return err
 	}
 	lazy := db.far
-	if err := r.takeOverAs(ctx, db, dir, o, settings); err != nil {
+	if err := r.takeOverAs(ctx, db, files, dir, o, settings); err != nil {
 		db.far = lazy
 		return errors.Join(err, r.Close())
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/hook"
+	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/sparse"
 )
@@ -60,7 +61,7 @@ func (r *Reader) takeOver(
 	}
 	db, err := newDB(ctx, r.store.Store, &o)
 	if err == nil {
-		err = r.takeOverAs(ctx, db, dir, o, settings)
+		err = r.takeOverAs(ctx, db, files, dir, o, settings)
 	}
 	if err != nil {
 		return nil, err
@@ -68,14 +69,11 @@ func (r *Reader) takeOver(
 	return db, nil
 }
 
-// takeOverAs opens a database that is not open, and closes the reader.
+// takeOverAs opens a database that is not open, in a folder of a file system that encrypts as the
+// options say, and closes the reader.
 func (r *Reader) takeOverAs(
-	ctx context.Context, db *DB, dir string, o Options, settings hook.Settings,
+	ctx context.Context, db *DB, files vfs.FS, dir string, o Options, settings hook.Settings,
 ) error {
-	files, err := sealedWith(settings.FS, o.Database.Key)
-	if err != nil {
-		return err
-	}
 	db.far = &lazyFar{far: r.far}
 	settle := func(replica *engine.Replica, w *history.Writer) error {
 		err := db.shipper.Settle(ctx, w, replica, sparse.Over(files, db.far), dir)

@@ -109,12 +109,9 @@ func Open(c Config) (*Cache, error) {
 	return cache, nil
 }
 
-// ErrNoCache reports a folder that has other files than those of a cache.
-var ErrNoCache = errors.New("the folder is not that of a cache")
-
 // Clear removes what a cache has left in a folder, and the files with its key, if there are any. It
-// is for a folder that does not open with the key that there is. If it has any other file, the
-// error is ErrNoCache, and nothing changes: the key files may be those of a database.
+// is for a folder that does not open with the key that there is. If it has any other file, that is
+// an error, and nothing changes: the key files may be those of a database.
 func Clear(files vfs.FS, dir string) (err error) {
 	opened, err := files.OpenFolder(dir)
 	if err != nil {
@@ -134,7 +131,7 @@ func Clear(files vfs.FS, dir string) (err error) {
 	for _, name := range names {
 		_, isSegment := segmentNumber(name)
 		if _, isKey := folder.ParseKey(name); !isSegment && !isKey {
-			return fmt.Errorf("%w: %s has %s", ErrNoCache, dir, name)
+			return fmt.Errorf("the folder %s is not that of a cache, since it has %s", dir, name)
 		}
 	}
 	for _, name := range names {

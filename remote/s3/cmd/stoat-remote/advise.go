@@ -29,8 +29,8 @@ func advise(err error) error {
 	case errors.Is(err, remote.ErrNotKept):
 		return fmt.Errorf("%w: \"stoat remote status\" shows the oldest and the newest commit", err)
 	case errors.Is(err, stoat.ErrKey):
-		return fmt.Errorf("%w: -%s must name the key of STORE, which is that of DIR, too, unless you "+
-			"give -%s", err, keyFileFlag, plainFlag)
+		return fmt.Errorf("%w: -%s must name the key of STORE (and of DIR, if there is one and you do "+
+			"not give -%s)", err, keyFileFlag, plainFlag)
 	case errors.Is(err, stoat.ErrLocked):
 		return fmt.Errorf("%w: end that process first", err)
 	}

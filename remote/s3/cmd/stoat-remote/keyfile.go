@@ -93,8 +93,8 @@ Writes one small object, and no data: the store opens with the key in
 go on. If the command fails or is killed, run it again. Directories keep their
 keys: "stoat rekey" changes those.
 
-Who has the old key and had access to the store can still read it. If that may
-have happened, restore the database, and ship the copy to another store.`,
+Whoever has the old key and had access to the store can still read it. If that
+may have happened, restore the database, and ship the copy to another store.`,
 		Min: 1, Max: 1, Flags: flags,
 		Run: func(ctx context.Context, s *stdio, args []string) error {
 			if s.key == nil || *newKeyFile == "" {
