@@ -259,7 +259,7 @@ func (e *Engine) whileOpen(remove func()) {
 // commitTables ends a transaction that is in tables.
 func (w *Writer) commitTables() error {
 	if err := w.installTables(); err != nil {
-		w.engine.failed(err)
+		w.engine.countNoSpace(err)
 		w.Rollback()
 		return err
 	}

@@ -21,8 +21,8 @@ type counters struct {
 	failures, noSpace       atomic.Uint64 // of jobs; and of jobs and commits, for lack of space
 }
 
-// failed counts an error of a commit that lacks space; nil and other errors do not count.
-func (c *counters) failed(err error) {
+// countNoSpace counts an error that is for lack of space; nil and other errors do not count.
+func (c *counters) countNoSpace(err error) {
 	if errors.Is(err, vfs.ErrNoSpace) {
 		c.noSpace.Add(1)
 	}
@@ -31,7 +31,7 @@ func (c *counters) failed(err error) {
 // jobFailed counts a flush or a compaction that will be tried again.
 func (c *counters) jobFailed(err error) {
 	c.failures.Add(1)
-	c.failed(err)
+	c.countNoSpace(err)
 }
 
 // Stats describes an engine at one moment.

@@ -62,7 +62,7 @@ func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 	}
 	if err := e.prepareAsWriter(ctx); err != nil {
 		e.writer.unlock()
-		e.failed(err)
+		e.countNoSpace(err)
 		return nil, err
 	}
 	sizes := &e.options.Tuning
@@ -194,7 +194,7 @@ func (w *Writer) wrote(bytes int) error {
 		}
 		if w.room <= 0 {
 			err := w.toTables()
-			w.engine.failed(err)
+			w.engine.countNoSpace(err)
 			return err
 		}
 	}
@@ -296,7 +296,7 @@ func (w *Writer) Commit() error {
 	}
 	commit, err := w.append()
 	if err != nil {
-		e.failed(err)
+		e.countNoSpace(err)
 		w.Rollback()
 		return err
 	}

@@ -117,7 +117,7 @@ func (c *Cache) decodesBlock(s *stored, bytes int) bool {
 }
 
 // takesBlock reports whether reads of single values, of which the last one weighs so many bytes,
-// make it worth to have the block of all bytes in memory. It counts that one in the tally.
+// make the whole block, of all bytes, worth having in memory. It counts that one in the tally.
 func (c *Cache) takesBlock(t *tally, all, bytes int) bool {
 	spent := int(t.spent.Add(uint32(bytes)))
 	room, due := c.findRoom(int64(all)), spent >= all
