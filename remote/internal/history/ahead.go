@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
@@ -78,13 +79,18 @@ func (a *ahead) fetchOne(ctx context.Context, name string) error {
 			a.objects[name] = p
 			return nil
 		}
-		if errors.Is(err, objstore.ErrNotExist) || tries == fetchTries {
+		if lasting(err) || tries == fetchTries {
 			return err
 		}
 		if paused := a.pause(ctx, tries); paused != nil {
 			return errors.Join(paused, err)
 		}
 	}
+}
+
+// lasting reports whether another try of a request that failed is of no use.
+func lasting(err error) bool {
+	return errors.Is(err, objstore.ErrNotExist) || corrupt.IsLasting(err)
 }
 
 // missing returns the names of objects that were not fetched.

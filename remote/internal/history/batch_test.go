@@ -105,3 +105,26 @@ func TestPresent_findsOutWhichDatabaseThereIs(t *testing.T) {
 		t.Errorf("without the first object: %v", err)
 	}
 }
+
+// damaged is a store whose objects cannot be read, whoever tries.
+type damaged struct {
+	objstore.Store
+	gets int
+}
+
+func (d *damaged) Get(_ context.Context, name string, _, _ int64) ([]byte, error) {
+	d.gets++
+	return nil, corrupt.New(name, 0, "another key is needed")
+}
+
+func TestAhead_triesWhatCannotChangeOnce(t *testing.T) {
+	l := newLog(t)
+	store := &damaged{Store: l.Store}
+	l.Store = store
+	if err := l.newAhead().fetch(t.Context(), []string{logName(1)}); !errors.Is(err, corrupt.Err) {
+		t.Errorf("a damaged object: %v", err)
+	}
+	if store.gets != 1 {
+		t.Errorf("it was asked for %d times", store.gets)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
@@ -112,8 +111,7 @@ func (l *Log) readAll(ctx context.Context) (*object.State, readIDs, error) {
 func (l *Log) advancePatiently(ctx context.Context, s *object.State) (*object.State, error) {
 	for tries := 1; ; tries++ {
 		next, _, err := l.advance(ctx, s)
-		if err == nil || errors.Is(err, objstore.ErrNotExist) || corrupt.IsLasting(err) ||
-			tries == fetchTries {
+		if err == nil || lasting(err) || tries == fetchTries {
 			return next, err
 		}
 		if paused := l.pause(ctx, tries, err); paused != nil {
