@@ -120,29 +120,32 @@ func pendingNames(s *object.State) (names []string) {
 	return names
 }
 
-// listAfter returns the names of the log objects after number n, in order.
-func (l *Log) listAfter(ctx context.Context, n uint64) (names []string, err error) {
-	listed, err := l.listedAfter(ctx, n)
-	return namesOf(listed), err
-}
-
-// listedAfter returns the log objects after number n, in order.
-func (l *Log) listedAfter(ctx context.Context, n uint64) (objects []objstore.Object, err error) {
-	for after := logName(n); ; {
-		listed, err := l.Store.List(ctx, logPrefix, after, listMost)
+// listedAfter returns the log objects after number n, up to that of number through, in order.
+func (l *Log) listedAfter(
+	ctx context.Context, n, through uint64,
+) (objects []objstore.Object, err error) {
+	for after := logName(n); n < through; {
+		limit := int(min(listMost, through-n))
+		listed, err := l.Store.List(ctx, logPrefix, after, limit)
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range listed {
-			if _, ok := logNumber(o.Name); ok {
-				objects = append(objects, o)
+			number, ok := logNumber(o.Name)
+			if !ok {
+				continue
 			}
+			if number > through {
+				return objects, nil
+			}
+			objects, n = append(objects, o), number
 		}
-		if len(listed) < listMost {
+		if len(listed) < limit {
 			return objects, nil
 		}
 		after = listed[len(listed)-1].Name
 	}
+	return objects, nil
 }
 
 func namesOf(objects []objstore.Object) (names []string) {

@@ -54,7 +54,8 @@ func (l *Log) BatchedCommits(
 	if len(s.Pending) == 0 {
 		return l.Commits(ctx, s, fn)
 	}
-	listed, err := l.listedAfter(ctx, s.Pending[0].Number-1)
+	first, last := s.Pending[0].Number, s.Pending[len(s.Pending)-1].Number
+	listed, err := l.listedAfter(ctx, first-1, last)
 	if err != nil {
 		return err
 	}

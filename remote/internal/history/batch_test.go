@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -56,7 +57,7 @@ func TestBatched_fetchesWhatFitsIntoMemory(t *testing.T) {
 					}
 				}
 				l := &Log{Store: store}
-				listed, err := l.listedAfter(t.Context(), 0)
+				listed, err := l.listedAfter(t.Context(), 0, math.MaxUint64)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -85,7 +86,7 @@ func (l *Log) newestAndAfter(
 				return err
 			},
 			func() (err error) {
-				listed, err = l.listedAfter(ctx, n)
+				listed, err = l.listedAfter(ctx, n, math.MaxUint64)
 				return err
 			},
 		)

@@ -29,11 +29,13 @@ func (l *Log) AtCommit(
 		return nil, fmt.Errorf("the newest commit in the store is %d, and %d is asked for: %w",
 			end.Commit, commit, ErrNotKept)
 	}
-	s, err := l.lastState(ctx, func(s *object.State) bool { return s.Version.LastCommit > commit })
+	s, through, err := l.lastState(ctx, end, func(s *object.State) bool {
+		return s.Version.LastCommit > commit
+	})
 	if err != nil {
 		return nil, err
 	}
-	after, err := l.listedAfter(ctx, s.Number)
+	after, err := l.listedAfter(ctx, s.Number, through)
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +79,11 @@ func withCommits(s *object.State, o *object.Log, commit uint64) (*object.State, 
 func (l *Log) AtTime(
 	ctx context.Context, end *object.State, at uint64,
 ) (*object.State, error) {
-	s, err := l.lastState(ctx, func(s *object.State) bool { return s.Time > at })
+	s, through, err := l.lastState(ctx, end, func(s *object.State) bool { return s.Time > at })
 	if err != nil {
 		return nil, err
 	}
-	after, err := l.listedAfter(ctx, s.Number)
+	after, err := l.listedAfter(ctx, s.Number, through)
 	if err != nil {
 		return nil, err
 	}
@@ -103,16 +105,17 @@ func (l *Log) AtTime(
 }
 
 // lastState returns the last state in the store that is not beyond something, which all later ones
-// are, too; the one before the first object if there is none.
+// are, too; the one before the first object if there is none. The log is beyond it after the object
+// through, or ends there.
 func (l *Log) lastState(
-	ctx context.Context, beyond func(*object.State) bool,
-) (last *object.State, err error) {
+	ctx context.Context, end *object.State, beyond func(*object.State) bool,
+) (last *object.State, through uint64, err error) {
 	numbers, err := l.States(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	last = Start(l.Database)
-	sort.Search(len(numbers), func(i int) bool {
+	after := sort.Search(len(numbers), func(i int) bool {
 		if err != nil {
 			return true
 		}
@@ -130,7 +133,11 @@ func (l *Log) lastState(
 		last = s
 		return false
 	})
-	return last, err
+	through = end.Number
+	if after < len(numbers) {
+		through = min(through, numbers[after])
+	}
+	return last, through, err
 }
 
 // follow returns the state after the next object, and that object. What is missing before the end

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -21,10 +22,10 @@ const jumpFrom = 256
 // the number of the last object. The follower then reads up to there without another request,
 // except one for each claim. If it is far behind the newest state, it jumps there first.
 func (f *Follower) Fetch(ctx context.Context) (end uint64, jumped bool, err error) {
-	var names []string
+	var listed []objstore.Object
 	var newest uint64
 	list := func() (err error) {
-		names, err = f.log.listAfter(ctx, f.state.Number)
+		listed, err = f.log.listedAfter(ctx, f.state.Number, math.MaxUint64)
 		return err
 	}
 	err = f.log.together(list, func() (err error) {
@@ -38,17 +39,14 @@ func (f *Follower) Fetch(ctx context.Context) (end uint64, jumped bool, err erro
 	}
 	if err == nil {
 		err = f.log.together(
-			func() error { return f.ahead.fetch(ctx, f.ahead.missing(names)) },
+			func() error { return f.ahead.fetch(ctx, f.ahead.missing(namesOf(listed))) },
 			func() error { return f.look(ctx, newest) },
 		)
 	}
 	if err != nil {
 		return 0, jumped, err
 	}
-	if end = f.state.Number; len(names) > 0 {
-		end, _ = logNumber(names[len(names)-1])
-	}
-	return end, jumped, nil
+	return max(f.state.Number, lastOf(listed)), jumped, nil
 }
 
 // look fetches the newest state, so that a claim need not, as long as there is no newer one.

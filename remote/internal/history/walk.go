@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -27,10 +28,11 @@ func (l *Log) First(ctx context.Context, end *object.State) (*object.State, erro
 func (l *Log) Walk(
 	ctx context.Context, from *object.State, fn func(*object.State) error,
 ) (end *object.State, err error) {
-	names, err := l.listAfter(ctx, from.Number)
+	listed, err := l.listedAfter(ctx, from.Number, math.MaxUint64)
 	if err != nil {
 		return nil, err
 	}
+	names := namesOf(listed)
 	last := from.Number
 	if len(names) > 0 {
 		last, _ = logNumber(names[len(names)-1])
