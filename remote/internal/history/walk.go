@@ -32,34 +32,23 @@ func (l *Log) Walk(
 	if err != nil {
 		return nil, err
 	}
-	names := namesOf(listed)
-	last := from.Number
-	if len(names) > 0 {
-		last, _ = logNumber(names[len(names)-1])
-	}
-	f := newFollower(*l, from)
-	for fetched := 0; f.state.Number < last; fetched-- {
-		if n := min(len(names), parallelMost); fetched == 0 && n > 0 {
-			if err := f.ahead.fetch(ctx, names[:n]); err != nil {
-				return nil, err
-			}
-			names, fetched = names[n:], n
-		}
-		next, _, err := f.log.advance(ctx, f.state)
+	end, reading := from, l.batching(listed)
+	for last := lastOf(listed); end.Number < last; {
+		next, _, err := reading.advance(ctx, end)
 		if errors.Is(err, errStray) {
-			next, err = f.log.skipStray(ctx, f.state, err)
+			next, err = reading.skipStray(ctx, end, err)
 		}
-		if errors.Is(err, objstore.ErrNotExist) && last-f.state.Number <= window(f.state.Claims) {
+		if errors.Is(err, objstore.ErrNotExist) && last-end.Number <= window(end.Claims) {
 			break
 		}
 		if err == nil {
-			f.state, err = next, fn(next)
+			end, err = next, fn(next)
 		}
 		if err != nil {
-			return nil, missing(err, logName(f.state.Number+1))
+			return nil, missing(err, logName(end.Number+1))
 		}
 	}
-	return f.state, nil
+	return end, nil
 }
 
 // skipStray returns the state after an object that strays, or the given error if it is not void. If
