@@ -53,7 +53,7 @@ func Quick(ctx context.Context, c Config, found *Findings) error {
 		}
 	})
 	if err == nil {
-		values := openValues(c, found)
+		values := newValues(&c, found)
 		values.openAll()
 		values.close()
 	}

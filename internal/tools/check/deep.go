@@ -31,55 +31,14 @@ type total struct{ count, bytes uint64 }
 
 // Begin begins a deep check. It ends with Close.
 func Begin(ctx context.Context, c Config, found *Findings) *Check {
-	return &Check{
-		Config: c, ctx: ctx, found: found, values: openValues(c, found), live: make(map[uint64]total),
-	}
+	d := &Check{Config: c, ctx: ctx, found: found, live: make(map[uint64]total)}
+	d.values = newValues(&d.Config, found)
+	return d
 }
 
 // Advance goes on with a snapshot that has all tables and value files of the one before.
 func (d *Check) Advance(to *superversion.Superversion) {
-	d.Snapshot, d.values.Snapshot = to, to
-}
-
-// Close releases what the check has opened.
-func (d *Check) Close() { d.values.close() }
-
-// Deep verifies everything reachable. Its error is that of ctx or of c.Verified.
-func Deep(ctx context.Context, c Config, found *Findings) error {
-	d := Begin(ctx, c, found)
-	defer d.Close()
-	for h, isBottom := range d.Tables() {
-		if err := d.Verify(h, isBottom); err != nil {
-			return err
-		}
-	}
-	return d.Finish()
-}
-
-// Finish verifies what is left once all tables were. Its error is that of the context.
-func (d *Check) Finish() error {
-	if err := d.Snapshot.Levels.Version.Verify(); err != nil {
-		d.found.Add(d.Manifest, err)
-	}
-	d.values.openAll()
-	unreadable, err := d.readCatalog()
-	if err != nil {
-		return err
-	}
-	if d.catalog != nil {
-		d.spans.check(d.catalog, d.found)
-	}
-	d.compareLive()
-	if d.found.Len() == 0 && unreadable != nil {
-		d.found.Add(d.Dir, unreadable) // otherwise a table's finding already says so
-	}
-	return d.ctx.Err()
-}
-
-// read reports that so many bytes were verified, and returns why the check must end, if it must.
-func (d *Check) read(bytes uint64) error {
-	d.Read(bytes)
-	return d.ctx.Err()
+	d.Snapshot = to
 }
 
 // Tables returns the tables of the snapshot, and which are in the bottom run.
@@ -122,6 +81,12 @@ func (d *Check) Verify(h superversion.Handle, isBottom bool) error {
 	return nil
 }
 
+// read reports that so many bytes were verified, and returns why the check must end, if it must.
+func (d *Check) read(bytes uint64) error {
+	d.Read(bytes)
+	return d.ctx.Err()
+}
+
 // compare compares a table that could be read with what the manifest says.
 func (t *tally) compare(s table.Summary, isBottom bool) {
 	meta := t.meta
@@ -140,6 +105,26 @@ func (t *tally) compare(s table.Summary, isBottom bool) {
 	t.compareShares()
 }
 
+// Finish verifies what is left once all tables were. Its error is that of the context.
+func (d *Check) Finish() error {
+	if err := d.Snapshot.Levels.Version.Verify(); err != nil {
+		d.found.Add(d.Manifest, err)
+	}
+	d.values.openAll()
+	unreadable, err := d.readCatalog()
+	if err != nil {
+		return err
+	}
+	if d.catalog != nil {
+		d.spans.check(d.catalog, d.found)
+	}
+	d.compareLive()
+	if d.found.Len() == 0 && unreadable != nil {
+		d.found.Add(d.Dir, unreadable) // otherwise a table's finding already says so
+	}
+	return d.ctx.Err()
+}
+
 // compareLive compares how much of the value files is live with what tables point to.
 func (d *Check) compareLive() {
 	if d.partial {
@@ -152,4 +137,19 @@ func (d *Check) compareLive() {
 				"manifest says %d of %d", got.count, got.bytes, want.count, want.bytes))
 		}
 	}
+}
+
+// Close releases what the check has opened.
+func (d *Check) Close() { d.values.close() }
+
+// Deep verifies everything reachable. Its error is that of ctx or of c.Verified.
+func Deep(ctx context.Context, c Config, found *Findings) error {
+	d := Begin(ctx, c, found)
+	defer d.Close()
+	for h, isBottom := range d.Tables() {
+		if err := d.Verify(h, isBottom); err != nil {
+			return err
+		}
+	}
+	return d.Finish()
 }

@@ -6,14 +6,14 @@ import (
 
 // values is the value files of a version, each opened when it is first needed.
 type values struct {
-	Config
+	config  *Config
 	found   *Findings
 	opened  map[uint64]*valuelog.File // by number; nil for those that cannot be used
 	release []func()
 }
 
-func openValues(c Config, found *Findings) *values {
-	return &values{Config: c, found: found, opened: make(map[uint64]*valuelog.File)}
+func newValues(c *Config, found *Findings) *values {
+	return &values{config: c, found: found, opened: make(map[uint64]*valuelog.File)}
 }
 
 // of returns a value file of the version; nil if it cannot be used, or there is none.
@@ -22,10 +22,10 @@ func (v *values) of(number uint64) *valuelog.File {
 	if known {
 		return file
 	}
-	if meta, ok := v.Snapshot.Levels.Version.ValueFile(number); ok {
-		opened, release, err := v.Snapshot.Levels.Values(number).Anew() // verifies its header
+	if meta, ok := v.config.Snapshot.Levels.Version.ValueFile(number); ok {
+		opened, release, err := v.config.Snapshot.Levels.Values(number).Anew() // verifies its header
 		if err != nil {
-			v.found.Add(v.Values(meta), err)
+			v.found.Add(v.config.Values(meta), err)
 		} else {
 			file, v.release = opened, append(v.release, release)
 		}
@@ -36,7 +36,7 @@ func (v *values) of(number uint64) *valuelog.File {
 
 // openAll verifies the headers of all that were not needed.
 func (v *values) openAll() {
-	for _, f := range v.Snapshot.Levels.Version.ValueFiles {
+	for _, f := range v.config.Snapshot.Levels.Version.ValueFiles {
 		v.of(f.Number)
 	}
 }
