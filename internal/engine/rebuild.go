@@ -19,7 +19,7 @@ import (
 type Parts struct {
 	Database [16]byte
 	Version  *manifest.Version
-	// Fetch fills a new file with one that the version names.
+	// Fetch writes pieces of the files that the version names.
 	Fetch backup.Fetch
 	// Commits calls apply with the payload of each commit above the last one in the version, in
 	// their order. The payload must not change.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // Adopt begins to make a folder of [BeginEmpty] a copy of a version, none of whose files is in it
@@ -40,7 +41,9 @@ func (f *Folder) Assemble(
 ) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	a := &assembly{folder: f, fetch: fetch, landed: landed, fail: fail}
+	a := &assembly{
+		folder: f, inOrder: vfs.InOrder(f.folder), fetch: fetch, landed: landed, fail: fail,
+	}
 	for _, i := range inOrder(f.source.Version) {
 		a.files = append(a.files, &incoming{item: i, missing: i.size})
 	}

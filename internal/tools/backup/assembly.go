@@ -19,10 +19,11 @@ const pieceBytes, piecesMost = 2 << 20, 16
 // assembly is the files of a version on their way to a folder, piece by piece, some at the same
 // time, in their order.
 type assembly struct {
-	folder *Folder
-	fetch  Fetch
-	landed func(kind folder.Kind, number uint64)
-	fail   context.CancelCauseFunc
+	folder  *Folder
+	inOrder bool // the files of the folder have to be written front to back
+	fetch   Fetch
+	landed  func(kind folder.Kind, number uint64)
+	fail    context.CancelCauseFunc
 
 	turn  sync.Cond // of mu: a piece was written, or fetching has ended
 	mu    sync.Mutex
@@ -96,24 +97,30 @@ func (a *assembly) take() (p piece, more bool, err error) {
 // bring fetches a piece. In a folder whose files are written in order, it is in memory until those
 // before it are written.
 func (a *assembly) bring(ctx context.Context, p piece) error {
-	at := io.NewOffsetWriter(p.file, p.off)
-	if !vfs.InOrder(a.folder.folder) {
-		if err := a.fetch(ctx, p.kind, p.number, p.off, p.n, at); err != nil {
-			return err
-		}
-		return a.written(p)
+	var to io.Writer = io.NewOffsetWriter(p.file, p.off)
+	var held *bytes.Buffer
+	if a.inOrder {
+		held = bytes.NewBuffer(make([]byte, 0, p.n))
+		to = held
 	}
-	held := bytes.NewBuffer(make([]byte, 0, p.n))
-	if err := a.fetch(ctx, p.kind, p.number, p.off, p.n, held); err != nil {
+	if err := a.fetch(ctx, p.kind, p.number, p.off, p.n, to); err != nil {
 		return err
 	}
+	if held != nil {
+		if err := a.writeInTurn(ctx, p, held.Bytes()); err != nil {
+			return err
+		}
+	}
+	return a.written(p)
+}
+
+// writeInTurn writes a piece once those before it are written.
+func (a *assembly) writeInTurn(ctx context.Context, p piece, held []byte) error {
 	if err := a.await(ctx, p); err != nil {
 		return err
 	}
-	if _, err := held.WriteTo(at); err != nil {
-		return err
-	}
-	return a.written(p)
+	_, err := p.file.WriteAt(held, p.off)
+	return err
 }
 
 // await waits until all bytes before a piece are written. They were asked for before it.
