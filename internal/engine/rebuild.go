@@ -48,7 +48,7 @@ func Rebuild(ctx context.Context, target vfs.FS, dir string, p Parts) (err error
 	if err != nil {
 		return err
 	}
-	if err := verified.finish(); err != nil {
+	if err := verified.finish(ctx); err != nil {
 		return err
 	}
 	version := *e.state.Load().Levels.Version

@@ -4,13 +4,19 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/tools/backup"
+	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -35,14 +41,30 @@ func (f *flipping) Write(p []byte) (int, error) {
 	return f.Writer.Write(other)
 }
 
+// noise returns words of which a few fill a block.
+func noise(n int) (words []string) {
+	source, p := rand.NewChaCha8([32]byte{byte(n)}), make([]byte, 1000)
+	for range n {
+		_, _ = source.Read(p)
+		words = append(words, string(p))
+	}
+	return words
+}
+
 // twoTables returns the parts of a database of two tables, one of them with a value file.
 func twoTables(t *testing.T) (p Parts, first, last uint64) {
 	t.Helper()
+	return tablesOf(t, []string{"a", strings.Repeat("value ", 2000)}, []string{"c", "d"})
+}
+
+// tablesOf returns the parts of a database with a table for each list of words.
+func tablesOf(t *testing.T, tables ...[]string) (p Parts, first, last uint64) {
+	t.Helper()
 	e := mustOpen(t, memfs.New(), calm())
-	mustCommit(t, e, "a", strings.Repeat("value ", 2000))
-	ok(t, e.Flush())
-	mustCommit(t, e, "c", "d")
-	ok(t, e.Flush())
+	for _, words := range tables {
+		mustCommit(t, e, words...)
+		ok(t, e.Flush())
+	}
 	p = parts(t, e)
 	for table := range p.Version.Tables() {
 		if first == 0 {
@@ -77,6 +99,43 @@ func TestRebuild_endsAtDamageWhileFilesAreOnTheirWay(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		ok(t, Rebuild(t.Context(), disk, "db", right))
+	})
+}
+
+// A restore that has failed does not read on what has come.
+func TestRebuild_endsAtAFailureWhileATableIsVerified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, first, last := tablesOf(t, noise(300), noise(301))
+		began, broken := make(chan struct{}), errors.New("broken")
+		var reads atomic.Int64
+		disk := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+			if op.Kind == faultfs.Map {
+				return vfs.ErrNoMap
+			}
+			if op.Kind == faultfs.ReadAt && filepath.Base(op.Name) == folder.Table.Name(first) {
+				if reads.Add(1) == 5 {
+					close(began)
+				}
+				<-time.After(time.Second) // until all else waits
+			}
+			return nil
+		})
+		fetch := p.Fetch
+		p.Fetch = func(
+			ctx context.Context, kind folder.Kind, number uint64, off, n int64, to io.Writer,
+		) error {
+			if number == last {
+				<-began
+				return broken
+			}
+			return fetch(ctx, kind, number, off, n, to)
+		}
+		if err := Rebuild(t.Context(), disk, "db", p); !errors.Is(err, broken) {
+			t.Errorf("error %v", err)
+		}
+		if n := reads.Load(); n > 10 { // 24 are all
+			t.Errorf("the table was read %d times", n)
+		}
 	})
 }
 

@@ -24,10 +24,10 @@ func (e *Engine) receive(
 	ctx context.Context, to *backup.Folder, fetch backup.Fetch,
 ) (*verification, error) {
 	v := &verification{engine: e, tables: make(map[uint64]bool)}
-	v.check = check.Begin(ctx, e.checkConfig(e.state.Load(), 0), &v.found)
-	all := newArrivals(v.check.Snapshot.Levels.Version)
 	receiving, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	v.check = check.Begin(receiving, e.checkConfig(e.state.Load(), 0), &v.found)
+	all := newArrivals(v.check.Snapshot.Levels.Version)
 	var verifying sync.WaitGroup
 	verifying.Go(func() {
 		if err := v.follow(receiving, all); err != nil {
@@ -68,13 +68,13 @@ func (v *verification) verify(h superversion.Handle, isBottom bool) error {
 }
 
 // finish verifies the tables that were added since, and what is left.
-func (v *verification) finish() error {
+func (v *verification) finish(ctx context.Context) error {
 	p, err := v.engine.inspect(&v.found)
 	if err != nil {
 		return err
 	}
 	p.close()
-	v.check.Advance(p.snapshot)
+	v.check.Advance(ctx, p.snapshot)
 	for h, isBottom := range v.check.Tables() {
 		if v.tables[h.Meta.Number] {
 			continue

@@ -36,9 +36,10 @@ func Begin(ctx context.Context, c Config, found *Findings) *Check {
 	return d
 }
 
-// Advance goes on with a snapshot that has all tables and value files of the one before.
-func (d *Check) Advance(to *superversion.Superversion) {
-	d.Snapshot = to
+// Advance goes on, until another context ends, with a snapshot that has all tables and value files
+// of the one before.
+func (d *Check) Advance(ctx context.Context, to *superversion.Superversion) {
+	d.ctx, d.Snapshot = ctx, to
 }
 
 // Tables returns the tables of the snapshot, and which are in the bottom run.
