@@ -109,3 +109,44 @@ func ExampleCursor_Delete() {
 	// keep 1
 	// keep 2
 }
+
+// The buckets after one, as for the next page of a list.
+func ExampleTx_BucketsIn() {
+	db := exampleDB()
+	defer db.Close()
+	err := db.Update(func(tx *stoat.Tx) error {
+		for _, name := range []string{"badger", "marten", "otter", "stoat", "weasel"} {
+			if _, err := tx.CreateBucket([]byte(name)); err != nil {
+				return err
+			}
+		}
+		next := stoat.Range{Start: []byte("marten\x00"), Limit: 2}
+		for name := range tx.BucketsIn(next) {
+			fmt.Printf("%s\n", name)
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// otter
+	// stoat
+}
+
+func ExampleTx_Size() {
+	db := exampleDB()
+	defer db.Close()
+	if err := db.Put([]byte("film"), make([]byte, 3_000_000)); err != nil {
+		log.Fatal(err)
+	}
+	err := db.View(func(tx *stoat.Tx) error {
+		size, err := tx.Size([]byte("film"))
+		fmt.Println(size)
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: 3000000
+}

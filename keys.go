@@ -29,6 +29,22 @@ func (s *space) Has(key []byte) (bool, error) {
 	return s.session.has(s.key(key))
 }
 
+// Size returns the length of the value of key in this bucket, or [ErrNotFound]. It reads no value
+// that is stored outside of tables, as large ones are: see [Options.ValueThreshold].
+func (s *space) Size(key []byte) (int, error) {
+	if err := s.check(); err != nil {
+		return 0, err
+	}
+	if err := checkKey(key); err != nil {
+		return 0, err
+	}
+	size, ok, err := s.session.size(s.key(key))
+	if err == nil && !ok {
+		err = ErrNotFound
+	}
+	return size, err
+}
+
 // Put stores value under key in this bucket, replacing any earlier value. Both are copied. A key
 // has 1 to 65,535 bytes, or the error is [ErrInvalidKey] or [ErrTooLarge]; a value has at most 1
 // GiB, or the error is ErrTooLarge. A nil value is stored as an empty one.

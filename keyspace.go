@@ -14,6 +14,8 @@ type KeySpace interface {
 	Get(key []byte) ([]byte, error)
 	// Has reports whether there is such a key.
 	Has(key []byte) (bool, error)
+	// Size returns the length of the value of key, or [ErrNotFound].
+	Size(key []byte) (int, error)
 	// TTL returns how long key stays, and whether it expires at all.
 	TTL(key []byte) (ttl time.Duration, expires bool, err error)
 	// Put stores a value that does not expire.
@@ -54,6 +56,8 @@ type KeySpace interface {
 	MoveBucket(old []byte, to KeySpace, name []byte) error
 	// Buckets returns an iterator over the names of the buckets within this one.
 	Buckets() iter.Seq[[]byte]
+	// BucketsIn returns an iterator over those of the names that are in a range.
+	BucketsIn(r Range) iter.Seq[[]byte]
 
 	// NextSequence returns the next number of the sequence.
 	NextSequence() (uint64, error)

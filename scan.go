@@ -64,11 +64,16 @@ func (s *space) Keys(r Range) iter.Seq[[]byte] {
 
 // Buckets returns an iterator over the names of the buckets within this one, in order. It otherwise
 // behaves like [Tx.Keys].
-func (s *space) Buckets() iter.Seq[[]byte] {
+func (s *space) Buckets() iter.Seq[[]byte] { return s.BucketsIn(Range{}) }
+
+// BucketsIn is [Tx.Buckets] for the names in r. It does not pass over the others, so that many
+// buckets can be listed page by page.
+func (s *space) BucketsIn(r Range) iter.Seq[[]byte] {
 	from := *s
 	return func(yield func(name []byte) bool) {
+		from, r := from, r // as in Scan
 		w := from.walk()
-		if w.startBuckets() {
+		if w.startIn(&r, keyspace.AppendCatalog(nil, from.id), superversion.Scope{}) {
 			w.run(func(name, _ []byte) bool { return yield(name) })
 		}
 		w.finish()
@@ -103,7 +108,11 @@ func (s *space) walk() *walk {
 // start moves to the first entry of r and reports whether there is one. The scope says what is read
 // of values.
 func (w *walk) start(r *Range, scope superversion.Scope) bool {
-	prefix := w.from.prefix[:w.from.prefixBytes]
+	return w.startIn(r, w.from.prefix[:w.from.prefixBytes], scope)
+}
+
+// startIn is start for the internal keys with a prefix.
+func (w *walk) startIn(r *Range, prefix []byte, scope superversion.Scope) bool {
 	var ok bool
 	if scope.Lower, scope.Upper, ok = r.bounds(&w.bounds, prefix); !ok {
 		w.err = w.from.check()
@@ -114,13 +123,6 @@ func (w *walk) start(r *Range, scope superversion.Scope) bool {
 		w.left = -1
 	}
 	return w.init(scope)
-}
-
-// startBuckets moves to the first catalog entry and reports whether there is one.
-func (w *walk) startBuckets() bool {
-	prefix := keyspace.AppendCatalog(nil, w.from.id)
-	w.strip, w.left = len(prefix), -1
-	return w.init(superversion.Scope{Lower: prefix, Upper: keyspace.Successor(prefix)})
 }
 
 func (w *walk) init(scope superversion.Scope) bool {

@@ -144,6 +144,14 @@ func (s *session) has(key []byte) (bool, error) {
 	return s.snap.Has(key, &s.lookups)
 }
 
+// size returns the length of the value of an internal key.
+func (s *session) size(key []byte) (size int, ok bool, err error) {
+	if s.w != nil {
+		return s.w.Size(key, &s.lookups)
+	}
+	return s.snap.Size(key, &s.lookups)
+}
+
 // put stores an internal key that does not expire.
 func (s *session) put(key, value []byte) error { return s.putUntil(key, value, 0) }
 

@@ -144,6 +144,18 @@ func (w *Writer) Until(
 	return e.Until, ok && w.base.Levels.Exists(&e), err
 }
 
+// Size returns the length of the value of key as this transaction sees it; ok is false if there is
+// no such key. It reads no value outside of tables.
+func (w *Writer) Size(
+	key []byte, l *superversion.Lookups,
+) (size int, ok bool, err error) {
+	var e keyspace.Entry
+	if ok, err = w.find(key, l, &e); !ok || err != nil {
+		return 0, false, err
+	}
+	return w.base.Levels.Size(&e)
+}
+
 func (w *Writer) find(
 	key []byte, l *superversion.Lookups, e *keyspace.Entry,
 ) (ok bool, err error) {

@@ -62,6 +62,16 @@ func (s *Superversion) Until(
 	return e.Until, ok && s.Levels.Exists(&e), err
 }
 
+// Size returns the length of the value of key; ok is false if key does not exist. It reads no value
+// outside of tables.
+func (s *Superversion) Size(key []byte, l *Lookups) (size int, ok bool, err error) {
+	var e keyspace.Entry
+	if ok, err := s.Find(key, l, &e); !ok {
+		return 0, false, err
+	}
+	return s.Levels.Size(&e)
+}
+
 // Find sets e to the newest entry of key, whatever that says; ok is false if there is none, and
 // then e is undefined. It allocates only if a block has to be read.
 func (s *Superversion) Find(key []byte, l *Lookups, e *keyspace.Entry) (ok bool, err error) {

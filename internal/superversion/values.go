@@ -35,6 +35,22 @@ func (l *Levels) Value(
 	return value, err == nil, err
 }
 
+// Size returns the length of the value of an entry; ok is false if the entry says that its key does
+// not exist.
+func (l *Levels) Size(e *keyspace.Entry) (size int, ok bool, err error) {
+	switch {
+	case !l.Exists(e):
+		return 0, false, nil
+	case e.Kind != keyspace.KindPointer:
+		return e.Size(), true, nil
+	}
+	p, err := valuelog.ParsePointer(e.Value)
+	if err != nil {
+		return 0, false, corrupt.New("a table", 0, "%v", err)
+	}
+	return int(p.Length), true, nil
+}
+
 // Resolve is Value for an entry that is no tombstone, expired or not.
 func (l *Levels) Resolve(e *keyspace.Entry, scratch *Scratch) ([]byte, error) {
 	if e.Kind != keyspace.KindPointer {
