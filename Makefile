@@ -1,9 +1,9 @@
 # Each target is a step of .ci/run or a short command. Without arguments, .ci/run runs every step.
-.PHONY: all test check race crash fuzz cross importer shell replica bucket raft adapters metrics boltcompat tour trust mutants bench bench-cgo cover
+.PHONY: all test check race crash fuzz cross importer shell replica bucket raft adapters metrics studio boltcompat tour trust mutants bench bench-cgo cover
 
 all: check test
 
-test check race crash fuzz cross importer shell replica bucket raft adapters metrics boltcompat tour: ## a step of .ci/run
+test check race crash fuzz cross importer shell replica bucket raft adapters metrics studio boltcompat tour: ## a step of .ci/run
 	.ci/run $@
 
 trust: ## tries to lose data for a quarter of an hour and counts the attempts; .ci/run trust is short

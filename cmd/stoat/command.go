@@ -20,7 +20,7 @@ func commands() []*command {
 			scanCommand(), keysCommand(), bucketsCommand(), statsCommand(),
 			dumpCommand(), loadCommand(), bulkLoadCommand(), importCommand(), exportCommand(),
 			compactCommand(), recordCommand(), checkCommand(), backupCommand(), restoreCommand(),
-			rekeyCommand(), salvageCommand(), shellCommand(),
+			rekeyCommand(), salvageCommand(), shellCommand(), studioCommand(),
 		),
 		[]*command{
 			dumpFileCommand(), replicaCommand(), remoteCommand(),

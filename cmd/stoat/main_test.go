@@ -13,7 +13,7 @@ const asCommand = "STOAT_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
 	name := filepath.Base(os.Args[0])
-	for _, p := range []program{importProgram, shellProgram, replicaProgram} {
+	for _, p := range []program{importProgram, shellProgram, replicaProgram, studioProgram} {
 		if strings.HasPrefix(name, p.name) {
 			os.Exit(asProgram(name, os.Args[1:]))
 		}

@@ -267,7 +267,7 @@ func everything(t *testing.T) []*file {
 	t.Helper()
 	var all []*file
 	of := []string{library, benchmark, trust, importing, shell, replicas, bucket, rafts, bolts,
-		measuring}
+		measuring, studio}
 	for _, m := range of {
 		all = append(all, load(t, m)...)
 	}

@@ -176,7 +176,8 @@ func TestCodemap_listsEveryPackage(t *testing.T) {
 		}
 	}
 	want := map[string]bool{benchmark: true, trust: true, importing: true, shell: true,
-		replicas: true, bucket: true, rafts: true, bolts: true, measuring: true}
+		replicas: true, bucket: true, rafts: true, bolts: true, measuring: true,
+		studio: true}
 	for _, m := range adapters(t) {
 		want[m] = true
 	}
@@ -207,7 +208,7 @@ func TestDependencies_areThoseOfTheModules(t *testing.T) {
 		tables[of] = rows
 	}
 	of := []string{library, benchmark, trust, importing, shell, replicas, bucket, rafts, bolts,
-		measuring}
+		measuring, studio}
 	for _, of := range append(of, adapters(t)...) {
 		listed := map[string]bool{}
 		for _, m := range firstColumn(tables[of]) {

@@ -61,6 +61,7 @@ const (
 	rafts     = "raftstore"
 	bolts     = "boltcompat"
 	measuring = "metrics"
+	studio    = "studio"
 )
 
 // adapters returns the modules for the interfaces of others, by their folders.

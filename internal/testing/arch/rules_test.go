@@ -70,6 +70,7 @@ func TestRules_hold(t *testing.T) {
 		hold(t, slices.Concat(declRules, textRules), load(t, m), used)
 	}
 	hold(t, slices.Concat(declRules, textRules), load(t, measuring), used)
+	hold(t, slices.Concat(declRules, textRules), load(t, studio), used)
 	for key := range exceptions {
 		if !used[key] {
 			t.Errorf("the exception %q is not needed any more; remove it", key)

@@ -1,0 +1,89 @@
+package studio
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strconv"
+
+	"github.com/stoatdb/stoat"
+)
+
+// problem is an error that says with which status it is told.
+type problem struct {
+	status int
+	text   string
+}
+
+func (p *problem) Error() string { return p.text }
+
+// problemf returns an error that is told with a status.
+func problemf(status int, format string, args ...any) error {
+	return &problem{status, fmt.Sprintf(format, args...)}
+}
+
+// badf returns the error of a request that asks for something impossible.
+func badf(format string, args ...any) error {
+	return problemf(http.StatusBadRequest, format, args...)
+}
+
+// statuses are the statuses of errors of the library. It is immutable.
+var statuses = []struct {
+	err    error
+	status int
+}{
+	{stoat.ErrNotFound, http.StatusNotFound},
+	{stoat.ErrBucketNotFound, http.StatusNotFound},
+	{stoat.ErrInvalidKey, http.StatusBadRequest},
+	{stoat.ErrTooLarge, http.StatusBadRequest},
+	{stoat.ErrReadOnly, http.StatusForbidden},
+	{stoat.ErrClosed, http.StatusServiceUnavailable},
+	{fs.ErrNotExist, http.StatusServiceUnavailable},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable},
+}
+
+// statusOf returns the status with which an error is told.
+func statusOf(err error) int {
+	var p *problem
+	if errors.As(err, &p) {
+		return p.status
+	}
+	for _, s := range statuses {
+		if errors.Is(err, s.err) {
+			return s.status
+		}
+	}
+	return http.StatusInternalServerError
+}
+
+// fail answers with an error.
+func fail(w http.ResponseWriter, err error) {
+	status, text := statusOf(err), err.Error()
+	if errors.Is(err, context.DeadlineExceeded) {
+		text = "the answer takes too long: ask for less"
+	}
+	body, _ := json.Marshal(map[string]string{"error": text}) // strings cannot fail
+	reply(w, status, body)
+}
+
+// send answers with a value as JSON.
+func send(w http.ResponseWriter, answer any) error {
+	var body bytes.Buffer
+	if err := json.NewEncoder(&body).Encode(answer); err != nil {
+		return err
+	}
+	reply(w, http.StatusOK, body.Bytes())
+	return nil
+}
+
+// reply writes an answer of JSON. If that fails, nobody is left to tell.
+func reply(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}

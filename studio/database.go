@@ -1,0 +1,44 @@
+package studio
+
+import (
+	"encoding/hex"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// databaseAnswer says what the studio shows.
+type databaseAnswer struct {
+	Name     string    `json:"name"`    // the folder; empty for a database of the program
+	Write    bool      `json:"write"`   // the page may change keys
+	Follows  bool      `json:"follows"` // another process may write the database
+	Identity string    `json:"identity"`
+	Position uint64    `json:"position,string"` // of the newest commit
+	Version  string    `json:"version"`
+	Started  time.Time `json:"started"`
+}
+
+func (h *Handler) database(*http.Request) (any, error) {
+	a := databaseAnswer{
+		Name: h.source.name(), Write: h.write, Follows: h.source.follows(),
+		Version: version(), Started: h.started,
+	}
+	err := h.use(func(db *stoat.DB) error {
+		id := db.Identity().Database
+		a.Identity = hex.EncodeToString(id[:])
+		a.Position = uint64(db.Position())
+		return nil
+	})
+	return a, err
+}
+
+// version returns the version of the program's module.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,176 @@
+package studio
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// hostile are keys and values as nobody should make them.
+var hostile = []string{
+	"\x00", "\x00\x01\x02", "\t\r\n", " ", "</script><script>alert(1)</script>", `"><img src=x onerror=x>`,
+	"\u202egnp.exe", "\ufeff", "\xff", "\xff\xff\xff", "ok\xc3", "\xed\xa0\x80", "a.b", "..", "../../x",
+	"%00%2e", "\u2028\u2029", "\x1b[31m", "\U0001f9a6", "'; DROP TABLE x", "event: end\ndata: x\n\n",
+	strings.Repeat("k", 65_535),
+}
+
+// allKeys returns the keys of a bucket page by page.
+func allKeys(b *browser, parameters ...string) (keys []string) {
+	b.t.Helper()
+	after := ""
+	for {
+		page := get[keysAnswer](b, "keys", append(slices.Clip(parameters), "after", after)...)
+		for _, e := range page.Entries {
+			keys = append(keys, string(e.Key.Base64))
+		}
+		if after = page.Next; after == "" {
+			return keys
+		}
+	}
+}
+
+func TestKeys_listsARangeByPages(t *testing.T) {
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) error {
+		outer, err := tx.CreateBucket([]byte("outer"))
+		ok(t, err)
+		inner, err := outer.CreateBucket([]byte("in.ner"))
+		ok(t, err)
+		for i := range 25 {
+			ok(t, inner.Put(fmt.Appendf(nil, "a%02d", i), nil))
+			ok(t, inner.Put(fmt.Appendf(nil, "b%02d", i), nil))
+		}
+		return inner.Put([]byte("a\xff"), nil)
+	})
+	b := browse(t, New(db, nil))
+	var as []string
+	for i := range 25 {
+		as = append(as, fmt.Sprintf("a%02d", i))
+	}
+	as = append(as, "a\xff")
+	in := path("outer", "in.ner")
+	for _, limit := range []string{"1", "7", "26", "500"} {
+		for _, c := range []struct {
+			from, reverse string
+			want          []string
+		}{
+			{"", "", as}, {"a07", "", as[7:]}, {"a07x", "", as[8:]}, {"b", "", nil}, {"A", "", as},
+			{"", "true", as}, {"a07", "true", as[:8]}, {"b", "true", as}, {"A", "true", nil},
+		} {
+			got := allKeys(b, "path", in, "prefix", id("a"), "limit", limit, "from", id(c.from),
+				"reverse", c.reverse)
+			want := slices.Clone(c.want)
+			if c.reverse != "" {
+				slices.Reverse(want)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("limit %s, %+v: %q", limit, c, got)
+			}
+		}
+	}
+	equal(t, len(allKeys(b, "path", in)), 51)
+	equal(t, len(allKeys(b)), 0)
+}
+
+func TestKeys_areShownWhateverTheyAre(t *testing.T) {
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) error {
+		for _, text := range hostile {
+			b, err := tx.CreateBucket([]byte(text))
+			ok(t, err)
+			for _, key := range hostile {
+				ok(t, b.Put([]byte(key), []byte(text)))
+			}
+		}
+		return nil
+	})
+	b := browse(t, New(db, nil))
+	for _, text := range hostile {
+		page := get[keysAnswer](b, "keys", "path", path(text))
+		equal(t, len(page.Entries), len(hostile))
+		for _, e := range page.Entries {
+			key, err := base64Key(e.ID)
+			ok(t, err)
+			if !slices.Contains(hostile, key) || e.Key.Size != len(key) ||
+				!strings.HasPrefix(key, string(e.Key.Base64)) || len(e.Key.Base64) > keyShown {
+				t.Errorf("key %q: %.100v", key, e.Key)
+			}
+			if e.Value.Size != len(text) || !strings.HasPrefix(text, string(e.Value.Base64)) {
+				t.Errorf("value %q: %v", text, e.Value)
+			}
+			v := get[valueAnswer](b, "value", "path", path(text), "key", e.ID)
+			if string(v.Value.Base64) != text || string(v.Key.Base64) != key {
+				t.Errorf("%q has value %q", key, v.Value.Base64)
+			}
+		}
+	}
+}
+
+func base64Key(id string) (string, error) {
+	names, good := parsePath(id)
+	if !good || len(names) != 1 {
+		return "", fmt.Errorf("%q is no key", id)
+	}
+	return string(names[0]), nil
+}
+
+func TestKeys_tellTheExpiry(t *testing.T) {
+	db := memory(t)
+	at := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	update(t, db, func(tx *stoat.Tx) error {
+		ok(t, tx.Put([]byte("forever"), nil))
+		return tx.PutUntil([]byte("hour"), nil, at)
+	})
+	b := browse(t, New(db, nil))
+	page := get[keysAnswer](b, "keys")
+	if e := page.Entries; e[0].Expires != nil || e[1].Expires == nil ||
+		e[1].Expires.Sub(at).Abs() > 2*time.Millisecond {
+		t.Errorf("%v and %v, want %v", e[0].Expires, e[1].Expires, at)
+	}
+	v := get[valueAnswer](b, "value", "key", id("hour"))
+	if v.Expires == nil || v.Expires.Sub(at).Abs() > 2*time.Millisecond {
+		t.Errorf("%v, want %v", v.Expires, at)
+	}
+}
+
+func TestKeys_refuseWhatMeansNothing(t *testing.T) {
+	b := browse(t, New(memory(t), nil))
+	for _, c := range [][]string{
+		{"limit", "0"}, {"limit", "501"}, {"limit", "x"}, {"prefix", "="}, {"after", "%"},
+		{"path", "."}, {"path", "YQ."}, {"path", strings.Repeat("YQ.", 64) + "YQ"}, {"path", "/"},
+		{"reverse", "maybe"}, {"from", "YQ=="},
+	} {
+		status, text := b.ask("keys", c...)
+		refused(t, status, text, http.StatusBadRequest, c[0])
+	}
+	for _, endpoint := range []string{"keys", "buckets", "changes", "value", "download"} {
+		status, text := b.ask(endpoint, "path", path("missing"), "key", id("x"))
+		refused(t, status, text, http.StatusNotFound, "bucket")
+	}
+	for _, endpoint := range []string{"value", "download"} {
+		status, text := b.ask(endpoint, "key", id("missing"))
+		refused(t, status, text, http.StatusNotFound, "key")
+		status, text = b.ask(endpoint)
+		refused(t, status, text, http.StatusBadRequest, "key")
+	}
+}
+
+func TestBlob_cutsNoCharacter(t *testing.T) {
+	text := []byte("ö€🦦 ")
+	for most := 1; most <= len(text); most++ {
+		b := head(text, len(text), most)
+		if most > 4 && b.Text == nil || !bytes.HasPrefix(text, b.Base64) || len(b.Base64) > most ||
+			len(b.Base64) < most-3 || len(b.Base64) == 0 || b.Cut != (len(b.Base64) < len(text)) {
+			t.Errorf("%d: %+v", most, b)
+		}
+	}
+	if b := head([]byte("\xff\xff\xff\xff\xff"), 5, 4); len(b.Base64) != 4 || b.Text != nil {
+		t.Errorf("%+v", b)
+	}
+}

@@ -1,0 +1,89 @@
+package studio
+
+import (
+	"context"
+	"net/http"
+)
+
+// route is an endpoint of the API. Either answer or stream is set.
+type route struct {
+	method string
+	open   bool // needs no session
+	// answer returns what is sent as JSON.
+	answer func(h *Handler, r *http.Request) (any, error)
+	// stream writes the answer itself, and returns an error only before it has written anything.
+	stream func(h *Handler, w http.ResponseWriter, r *http.Request) error
+}
+
+// routes returns the endpoints by their names behind api/.
+func routes() map[string]route {
+	get, post := http.MethodGet, http.MethodPost
+	return map[string]route{
+		"session":  {method: post, open: true, stream: (*Handler).session},
+		"database": {method: get, answer: (*Handler).database},
+		"stats":    {method: get, answer: (*Handler).stats},
+		"buckets":  {method: get, answer: (*Handler).buckets},
+		"keys":     {method: get, answer: (*Handler).keys},
+		"value":    {method: get, answer: (*Handler).value},
+		"download": {method: get, stream: (*Handler).download},
+		"put":      {method: post, answer: (*Handler).put},
+		"delete":   {method: post, answer: (*Handler).delete},
+		"changes":  {method: get, stream: (*Handler).changes},
+	}
+}
+
+// serveAPI answers a request for an endpoint, which has passed the guard.
+func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request, name string) {
+	to, ok := h.routes[name]
+	switch {
+	case !ok:
+		fail(w, problemf(http.StatusNotFound, "there is no api/%.100q", name))
+		return
+	case to.method != r.Method:
+		w.Header().Set("Allow", to.method)
+		fail(w, problemf(http.StatusMethodNotAllowed, "ask with %s, not %.20q", to.method, r.Method))
+		return
+	}
+	if err := h.serveRoute(w, r, to); err != nil {
+		fail(w, err)
+	}
+}
+
+// serveRoute returns an error only if nothing has been written.
+func (h *Handler) serveRoute(w http.ResponseWriter, r *http.Request, to route) error {
+	if !to.open {
+		if err := h.authenticate(r); err != nil {
+			return err
+		}
+	}
+	if to.method == http.MethodPost {
+		if err := wantJSON(r); err != nil {
+			return err
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, bodyMost)
+	}
+	if to.stream != nil {
+		return to.stream(h, w, r)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+	defer cancel()
+	if err := take(ctx, h.working); err != nil {
+		return err
+	}
+	defer func() { <-h.working }()
+	answer, err := to.answer(h, r.WithContext(ctx))
+	if err != nil {
+		return err
+	}
+	return send(w, answer)
+}
+
+// take waits for a place among those who work.
+func take(ctx context.Context, places chan struct{}) error {
+	select {
+	case places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return problemf(http.StatusServiceUnavailable, "too many requests at once: try again")
+	}
+}
