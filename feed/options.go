@@ -22,7 +22,8 @@ type Options[T any] struct {
 	// them, unless more than 65,536 are missing; then it returns [ErrOutdated], and only Open adds
 	// them.
 	Sublogs map[string]func(*T) []string
-	// Retention removes the oldest entries as new ones are appended.
+	// Retention removes the oldest entries before the commit of a transaction that appended new ones.
+	// Up to a sixteenth more than it allows may remain; [Feed.Retain] removes that, too.
 	Retention Retention
 	// Encoding chooses how values are stored; it cannot change once the feed exists.
 	Encoding Encoding
