@@ -2,15 +2,13 @@ package datastore
 
 import (
 	"context"
-	"fmt"
-	"runtime"
-	"runtime/debug"
 	"sync"
 
 	ds "github.com/ipfs/go-datastore"
 	"github.com/ipfs/go-datastore/query"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // txn is a transaction of the database, which a mutex makes safe for concurrent use: the channel of
@@ -47,21 +45,8 @@ func (t *txn) do(_ context.Context, fn func(tx *stoat.Tx) error) error {
 
 // guarded runs fn in the transaction, and returns an error if the disk fails under a memory map,
 // which would otherwise end the program: nothing but the methods of the database guards itself.
-func (t *txn) guarded(fn func(tx *stoat.Tx) error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case interface {
-			runtime.Error
-			Addr() uintptr
-		}:
-			err = fmt.Errorf("the disk failed: %w", r)
-		default:
-			panic(r)
-		}
-	}()
-	return fn(t.tx)
+func (t *txn) guarded(fn func(tx *stoat.Tx) error) error {
+	return vfs.CatchFaults(func() error { return fn(t.tx) })
 }
 
 // Query is [Store.Query] within the transaction. Later writes of the transaction do not change the
