@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ipfs/go-datastore/query"
 
@@ -139,20 +140,16 @@ func looksAtValues(f query.Filter) bool {
 func (p *plan) scan(
 	ctx context.Context, tx *stoat.Tx, yield func(query.Entry, error) bool,
 ) error {
-	pairs, c := p.pairs(tx), tx.Cursor()
-	if p.expires {
-		pairs = p.pairsOf(c)
-	}
+	pairs, expires, failed := p.source(tx)
 	for key, value := range pairs {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		e := query.Entry{Key: string(key), Value: value, Size: len(value)}
+		e := query.Entry{
+			Key: string(key), Value: value, Size: len(value), Expiration: expires(),
+		}
 		if !p.reads {
 			e.Size = -1
-		}
-		if p.expires {
-			e.Expiration = c.Expires()
 		}
 		if slices.ContainsFunc(p.filters, func(f query.Filter) bool { return !f.Filter(e) }) {
 			continue
@@ -165,16 +162,21 @@ func (p *plan) scan(
 			return nil
 		}
 	}
-	if p.expires {
-		return c.Err()
-	}
-	return tx.Err()
+	return failed()
 }
 
-// pairs returns the keys of the range, with their values if they are read.
-func (p *plan) pairs(tx *stoat.Tx) iter.Seq2[[]byte, []byte] {
+// source returns the keys of the range, with their values if they are read; when the present key
+// expires, if that is asked for; and the error that ended the keys, once they have ended.
+func (p *plan) source(tx *stoat.Tx) (
+	pairs iter.Seq2[[]byte, []byte], expires func() time.Time, failed func() error,
+) {
+	if p.expires {
+		c := tx.Cursor()
+		return p.walk(c), c.Expires, c.Err
+	}
+	expires = func() time.Time { return time.Time{} }
 	if p.reads {
-		return tx.Scan(p.span)
+		return tx.Scan(p.span), expires, tx.Err
 	}
 	return func(yield func(key, value []byte) bool) {
 		for key := range tx.Keys(p.span) {
@@ -182,12 +184,12 @@ func (p *plan) pairs(tx *stoat.Tx) iter.Seq2[[]byte, []byte] {
 				return
 			}
 		}
-	}
+	}, expires, tx.Err
 }
 
-// pairsOf is pairs for who also asks for the expiry times, which c has while it is on the key. It
-// leaves the limit of the range to the caller: a cursor reads nothing ahead.
-func (p *plan) pairsOf(c *stoat.Cursor) iter.Seq2[[]byte, []byte] {
+// walk returns the entries of the range that c passes. It leaves the limit of the range to the
+// caller: a cursor reads nothing ahead.
+func (p *plan) walk(c *stoat.Cursor) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		step := c.Next
 		key, value := c.Seek(p.span.Start)
