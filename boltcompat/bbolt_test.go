@@ -26,7 +26,7 @@ var inPackage = regexp.MustCompile(`(?m)^package bbolt$`)
 var testNames = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
 // TestBolt_passesItsOwnTests runs the tests that bbolt's module brings along, on this package.
-// Those that fail must be those that docs/boltcompat.md lists.
+// Those that fail, or cannot run here, must be those that docs/boltcompat.md lists.
 func TestBolt_passesItsOwnTests(t *testing.T) {
 	bolt := fetch(t, boltModule, "")
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func TestBolt_passesItsOwnTests(t *testing.T) {
 			t.Errorf("%s has not run", name)
 		}
 	}
-	if !*allTests {
+	if !*allTests { // so the rest of the tests are those that -short skips
 		wantInDocument(t, "Of %d tests, %d short ones pass, and %d are listed here.",
 			len(r.outcome), passed, len(excepted))
 	}
