@@ -41,6 +41,7 @@ func (db *DB) Batch(fn func(*Tx) error) error {
 	full := len(b.calls) >= db.MaxBatchSize
 	db.batching.Unlock()
 	if full {
+		// Not in this goroutine: who recovers a panic of a handler there would leave others waiting.
 		go b.run()
 	}
 	if err := <-done; err != errAlone {

@@ -61,11 +61,11 @@ func (tx *Tx) WriteTo(w io.Writer) (n int64, err error) {
 	}
 	size := tx.Size()
 	out := &counter{w: w}
-	begun, err := false, error(nil)
+	done, err := false, error(nil)
 	if !tx.writable {
-		begun, err = tx.backUp(out)
+		done, err = tx.backUp(out)
 	}
-	if !begun {
+	if !done {
 		err = tx.copyTo(out)
 	}
 	if out.err != nil { // as it is, since programs compare
@@ -78,9 +78,9 @@ func (tx *Tx) WriteTo(w io.Writer) (n int64, err error) {
 	return out.n, err
 }
 
-// backUp writes a backup to w if it is of exactly what the transaction sees. Otherwise it has not
-// begun to write.
-func (tx *Tx) backUp(w io.Writer) (begun bool, err error) {
+// backUp writes a backup to w if that would be of exactly what the transaction sees. Otherwise it
+// writes nothing and returns false, without an error.
+func (tx *Tx) backUp(w io.Writer) (done bool, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	waiting := time.AfterFunc(turnWait, cancel)
@@ -92,11 +92,11 @@ func (tx *Tx) backUp(w io.Writer) (begun bool, err error) {
 		return waiting.Stop() && db.Position() == tx.in.Position()
 	}}
 	err = db.BackupTo(ctx, g)
-	otherwise := ctx.Err() != nil || errors.Is(err, errOutdated) || errors.Is(err, stoat.ErrDeadlock)
-	if !g.passed && err != nil && !otherwise {
-		return true, err
+	if !g.passed && (err == nil || ctx.Err() != nil || errors.Is(err, errOutdated) ||
+		errors.Is(err, stoat.ErrDeadlock)) {
+		return false, nil
 	}
-	return g.passed, err
+	return true, err
 }
 
 // gate is a writer that asks once whether it may write.
