@@ -39,18 +39,9 @@ func (s *TxStats) Sub(other *TxStats) TxStats {
 	return diff
 }
 
-// add adds other statistics.
+// add adds other statistics, of a transaction: the numbers left out are always 0.
 func (s *TxStats) add(other *TxStats) {
-	s.IncPageCount(other.GetPageCount())
-	s.IncPageAlloc(other.GetPageAlloc())
 	s.IncCursorCount(other.GetCursorCount())
-	s.IncNodeCount(other.GetNodeCount())
-	s.IncNodeDeref(other.GetNodeDeref())
-	s.IncRebalance(other.GetRebalance())
-	s.IncRebalanceTime(other.GetRebalanceTime())
-	s.IncSplit(other.GetSplit())
-	s.IncSpill(other.GetSpill())
-	s.IncSpillTime(other.GetSpillTime())
 	s.IncWrite(other.GetWrite())
 	s.IncWriteTime(other.GetWriteTime())
 }
