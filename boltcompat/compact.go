@@ -21,9 +21,8 @@ func Compact(dst, src *DB, txMaxSize int64) error {
 // times at which keys expire.
 type copier struct {
 	dst   *DB
-	tx    *Tx // open while copying
-	limit int64
-	size  int64 // of what tx has put
+	tx    *Tx   // open while copying
+	limit int64 // of what tx puts; 0 means none
 }
 
 // copy copies everything.
@@ -117,7 +116,7 @@ func (c *copier) at(path [][]byte) (stoat.KeySpace, error) {
 // spend begins another transaction if size more bytes would exceed the limit, and reports whether
 // it did.
 func (c *copier) spend(size int64) (again bool, err error) {
-	if c.limit > 0 && c.size+size > c.limit {
+	if c.limit > 0 && c.tx.written+size > c.limit {
 		if err := c.tx.Commit(); err != nil {
 			return false, err
 		}
@@ -125,9 +124,8 @@ func (c *copier) spend(size int64) (again bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		c.tx, c.size, again = next, 0, true
+		c.tx, again = next, true
 	}
-	c.size += size
 	c.tx.written += size
 	return again, nil
 }

@@ -53,7 +53,6 @@ type DB struct {
 
 	counted bool // whether there are statistics
 	txN     atomic.Int64
-	openTxN atomic.Int64
 	txStats TxStats // of ended transactions
 
 	batching sync.Mutex

@@ -26,10 +26,7 @@ func (b *Bucket) Bucket(name []byte) *Bucket {
 func (b *Bucket) open(name []byte, in *stoat.Bucket) *Bucket {
 	child := &Bucket{tx: b.tx, space: in, FillPercent: DefaultFillPercent}
 	if b.tx.writable {
-		if b.children == nil {
-			b.children = make(map[string]*Bucket)
-		}
-		b.children[string(name)] = child
+		b.adopt(name, child)
 	}
 	return child
 }
@@ -145,7 +142,7 @@ func (b *Bucket) MoveBucket(name []byte, dst *Bucket) error {
 	return nil
 }
 
-// adopt makes child the handle of a bucket that moved into this one.
+// adopt makes child the handle of a bucket that is within this one from now on.
 func (b *Bucket) adopt(name []byte, child *Bucket) {
 	if b.children == nil {
 		b.children = make(map[string]*Bucket)

@@ -30,7 +30,10 @@ func (s *Stats) Sub(other *Stats) Stats {
 
 // Stats returns the statistics, or zero with [Options.NoStatistics].
 func (db *DB) Stats() Stats {
-	s := Stats{TxN: int(db.txN.Load()), OpenTxN: int(db.openTxN.Load())}
+	if !db.counted {
+		return Stats{}
+	}
+	s := Stats{TxN: int(db.txN.Load()), OpenTxN: db.using.readers()}
 	s.TxStats.add(&db.txStats)
 	return s
 }

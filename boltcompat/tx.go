@@ -32,11 +32,11 @@ type Tx struct {
 func (tx *Tx) start(in *stoat.Tx) {
 	tx.in = in
 	tx.root = Bucket{tx: tx, space: in, FillPercent: DefaultFillPercent}
-	if db := tx.db; db.counted && !tx.writable {
+	db := tx.db
+	if db.counted && !tx.writable {
 		db.txN.Add(1)
-		db.openTxN.Add(1)
 	}
-	if db := tx.db; tx.writable && db.MaxSize > 0 {
+	if tx.writable && db.MaxSize > 0 {
 		tx.before = occupied(db.in.Stats())
 	}
 }
@@ -65,9 +65,6 @@ func (tx *Tx) outcome(err error) error {
 func (tx *Tx) leave() {
 	db := tx.db
 	if tx.in != nil && db.counted {
-		if !tx.writable {
-			db.openTxN.Add(-1)
-		}
 		db.txStats.add(&tx.stats)
 	}
 	if tx.copied != nil {

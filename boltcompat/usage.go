@@ -37,6 +37,13 @@ func (u *usage) leave(writable bool) {
 	}
 }
 
+// readers returns how many transactions that only read are open.
+func (u *usage) readers() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.open - u.writing
+}
+
 // lockUnused waits until no transaction is open, and returns with mu locked.
 func (u *usage) lockUnused() {
 	u.mu.Lock()
