@@ -46,7 +46,7 @@ func (tx *Tx) measure() (int64, error) {
 }
 
 // turnWait is how long WriteTo waits for the end of a writable transaction, which may be one that
-// its caller has to end, before it does without.
+// its caller has to end, before it copies instead.
 const turnWait = 5 * time.Second
 
 // WriteTo writes the database to w, as the transaction sees it, as one file, which [Open] makes a

@@ -24,7 +24,7 @@ var (
 	// too. Compare with errors.Is.
 	ErrChecksum = bolterrors.ErrChecksum
 	// ErrTimeout reports that another process, or another DB of this one, has the database open.
-	// The Logger of the options gets to know which one.
+	// The Logger of the options is told which one.
 	ErrTimeout = bolterrors.ErrTimeout
 )
 

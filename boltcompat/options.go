@@ -62,7 +62,7 @@ type Options struct {
 	// PageSize is what [DB.Info] returns.
 	PageSize int
 	// MaxSize is the size in bytes that commits must not exceed, as far as it is known when they
-	// begin. Open does not mind. 0 or less means no limit.
+	// begin. Open does not check it. 0 or less means no limit.
 	MaxSize int
 	// NoSync sets [DB.NoSync], and is what makes commits fast: set afterwards, the field has no
 	// effect.

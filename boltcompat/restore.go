@@ -73,8 +73,8 @@ func replace(stream io.ReadCloser, path string) error {
 }
 
 // finish puts a restored database in the place of its file, and reports whether there was one. If
-// the file is not where replace moves it, somebody has deleted it, and wants what was in it no
-// more.
+// the file is not where replace moves it, somebody has deleted it, and no longer wants its
+// contents.
 func finish(path string) (done bool, err error) {
 	dir := restored(path)
 	_, err = os.Stat(filepath.Join(dir, replaced))

@@ -28,7 +28,7 @@ type Tx struct {
 	copied   *transcript // of a read-only transaction, if it was needed
 }
 
-// start makes in the transaction behind tx.
+// start begins tx on Stoat's transaction in.
 func (tx *Tx) start(in *stoat.Tx) {
 	tx.in = in
 	tx.root = Bucket{tx: tx, space: in, FillPercent: DefaultFillPercent}

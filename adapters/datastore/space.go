@@ -18,7 +18,7 @@ type space struct {
 	update func(ctx context.Context, fn func(tx *stoat.Tx) error) error
 }
 
-// read is view for who has a context, and returns the errors of the interface.
+// read is view with a context, and returns the errors of the interface.
 func (s *space) read(ctx context.Context, fn func(tx *stoat.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
