@@ -79,8 +79,8 @@ func run(t *testing.T, name string, args ...string) {
 	}
 }
 
-// start runs a Prometheus that scrapes the target each second. It returns its address, and a channel
-// that is closed once it has ended.
+// start runs a Prometheus that scrapes the target each second. It returns its address, and a
+// channel that is closed once it has ended.
 func start(t *testing.T, target string) (address string, ended <-chan struct{}) {
 	t.Helper()
 	rules, err := filepath.Abs(alerts)
