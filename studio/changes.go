@@ -99,7 +99,7 @@ func watch(
 		for c, err := range db.WatchBucket(ctx, path, within, from) {
 			switch {
 			case errors.Is(err, stoat.ErrLagged):
-				events.gap("a transaction was too large to be shown")
+				events.gap("changes came faster than they could be followed, or all at once")
 				from, lagged = c.Position, true
 			case err != nil:
 				events.finish(err.Error())

@@ -66,7 +66,10 @@ func browse(t testing.TB, h *Handler) *browser {
 func visit(t testing.TB, h *Handler) *browser {
 	t.Helper()
 	server := httptest.NewServer(http.StripPrefix("/here", h))
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		server.CloseClientConnections() // a test that failed may have left a stream open
+		server.Close()
+	})
 	b := &browser{t, h, server, server.Client(), http.Header{}}
 	return b.forget()
 }

@@ -51,7 +51,7 @@ func (h *Handler) value(r *http.Request) (any, error) {
 		rest := value[a.Offset:]
 		a.Value = head(bytes.Clone(rest[:min(len(rest), valueShown)]), len(rest), valueShown)
 		a.Value.Size = len(value)
-		a.JSON = a.Offset == 0 && !a.Value.Cut && json.Valid(value)
+		a.JSON = a.Offset == 0 && !a.Value.Cut && a.Value.Text != nil && json.Valid(value)
 		a.Expires, err = expiryOf(b, key)
 		return err
 	})

@@ -1,0 +1,192 @@
+package studio
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// listen asks for the changes of a bucket, and returns the events after the first.
+func (b *browser) listen(parameters string) (lines *bufio.Scanner, stop func()) {
+	b.t.Helper()
+	answer := b.send(http.MethodGet, "api/changes?"+parameters, nil)
+	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
+		b.t.Fatalf("status %d, type %s", answer.StatusCode, kind)
+	}
+	lines = bufio.NewScanner(answer.Body)
+	name, _ := next(b.t, lines)
+	equal(b.t, name, "state")
+	return lines, func() { ok(b.t, answer.Body.Close()) }
+}
+
+// nextChange returns the next event, which must be a change.
+func nextChange(t testing.TB, lines *bufio.Scanner) (e changeEvent) {
+	t.Helper()
+	name, data := next(t, lines)
+	equal(t, name, "change")
+	ok(t, json.Unmarshal([]byte(data), &e))
+	return e
+}
+
+func TestChanges_areThoseOfTheBucketAndPrefix(t *testing.T) {
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) error {
+		_, err := tx.CreateBucket([]byte("b"))
+		return err
+	})
+	b := browse(t, New(db, nil))
+	lines, stop := b.listen("path=" + path("b") + "&prefix=" + id("k"))
+	defer stop()
+	long := make([]byte, 300)
+	update(t, db, func(tx *stoat.Tx) error {
+		ok(t, tx.Put([]byte("k of the root"), nil))
+		in, err := tx.Bucket([]byte("b"))
+		ok(t, err)
+		ok(t, in.Put([]byte("other"), nil))
+		for _, key := range hostile {
+			ok(t, in.Put([]byte("k"+key[:min(len(key), 65_534)]), long))
+		}
+		ok(t, in.Delete([]byte("key")))
+		ok(t, in.PutTTL([]byte("key"), nil, time.Hour))
+		return in.DeleteRange(stoat.Prefix([]byte("ke")))
+	})
+	for _, key := range hostile {
+		e := nextChange(t, lines)
+		want := "k" + key[:min(len(key), 65_534)]
+		if e.Kind != "put" || e.Key.Size != len(want) || e.Value.Size != 300 || !e.Value.Cut ||
+			len(e.Value.Base64) != previewShown || e.Commit != uint64(db.Position()) ||
+			string(e.Key.Base64) != want[:len(e.Key.Base64)] || e.Expires != nil {
+			t.Errorf("%q: %.300v", want, e)
+		}
+	}
+	if e := nextChange(t, lines); e.Kind != "delete" || *e.Key.Text != "key" || e.Value != nil {
+		t.Errorf("%+v", e)
+	}
+	if e := nextChange(t, lines); e.Kind != "put" || *e.Key.Text != "key" || e.Expires == nil {
+		t.Errorf("%+v", e)
+	}
+	if e := nextChange(t, lines); e.Kind != "deleteRange" || *e.Key.Text != "ke" ||
+		*e.End.Text != "kf" {
+		t.Errorf("%+v", e)
+	}
+	update(t, db, func(tx *stoat.Tx) error { return tx.DeleteBucket([]byte("b")) })
+	if e := nextChange(t, lines); e.Kind != "deleteRange" {
+		t.Errorf("%+v", e)
+	}
+	name, data := next(t, lines)
+	if name != "end" || data == "" {
+		t.Errorf("%s: %s", name, data)
+	}
+}
+
+// A page that does not read costs no more than what waits for it, and delays no commit.
+func TestChanges_ofASlowReaderAreBounded(t *testing.T) {
+	const commits = 20_000
+	db := memory(t)
+	b := browse(t, New(db, nil))
+	lines, stop := b.listen("")
+	defer stop()
+	value := make([]byte, 10_000)
+	for i := range commits { // nobody reads meanwhile
+		ok(t, db.Put(fmt.Appendf(nil, "%08d", i), value))
+	}
+	told, gaps := 0, 0
+	for last := ""; last != "last"; {
+		name, data := next(t, lines)
+		switch name {
+		case "change":
+			var e changeEvent
+			ok(t, json.Unmarshal([]byte(data), &e))
+			want := fmt.Sprintf("%08d", told)
+			if last = *e.Key.Text; last < want || last > want && gaps == 0 {
+				t.Fatalf("change %s, want %s", last, want)
+			}
+			told++
+		case "gap":
+			gaps++
+			ok(t, db.Put([]byte("last"), nil)) // is told, unless it falls into another gap
+		default:
+			t.Fatalf("%s: %s", name, data)
+		}
+	}
+	if gaps == 0 || told == commits {
+		t.Errorf("%d of %d changes are told, with %d gaps", told, commits, gaps)
+	}
+}
+
+func TestQueue_countsWhatItHasNoRoomFor(t *testing.T) {
+	q := newQueue()
+	for i := range queueMost + 7 {
+		q.offer(changeEvent{Commit: uint64(i)})
+	}
+	w := q.take()
+	if len(w.events) != queueMost || w.missed != 7 || w.reason == "" || w.ended {
+		t.Errorf("%d events, %d missed: %q", len(w.events), w.missed, w.reason)
+	}
+	q.gap("a large transaction")
+	q.offer(changeEvent{}) // after the gap, so it cannot be told before it
+	q.finish("over")
+	if w = q.take(); len(w.events) != 0 || w.missed != 1 || w.reason != "a large transaction" ||
+		w.end != "over" || !w.ended {
+		t.Errorf("%+v", w)
+	}
+}
+
+func TestChanges_endWithTheRequest(t *testing.T) {
+	db := memory(t)
+	b := browse(t, New(db, nil))
+	for range 2 * watchingMost { // more than may watch at the same time
+		lines, stop := b.listen("")
+		stop()
+		_ = lines
+	}
+	var stops []func()
+	for range watchingMost {
+		_, stop := b.listen("")
+		stops = append(stops, stop)
+	}
+	status, text := b.ask("changes")
+	refused(t, status, text, http.StatusServiceUnavailable, "close some")
+	for _, stop := range stops {
+		stop()
+	}
+}
+
+func TestChanges_endWithTheDatabase(t *testing.T) {
+	db, err := stoat.OpenMemory(nil)
+	ok(t, err)
+	b := browse(t, New(db, nil))
+	lines, stop := b.listen("")
+	defer stop()
+	ok(t, db.Close())
+	name, _ := next(t, lines)
+	equal(t, name, "end")
+}
+
+func TestChanges_goOnAfterATransactionLargerThanMemory(t *testing.T) {
+	db := memory(t)
+	b := browse(t, New(db, nil))
+	lines, stop := b.listen("")
+	defer stop()
+	ok(t, db.Load(context.Background(), func(yield func(key, value []byte) bool) {
+		for i := range 1000 {
+			if !yield(fmt.Appendf(nil, "%06d", i), nil) {
+				return
+			}
+		}
+	}))
+	name, data := next(t, lines)
+	if name != "gap" {
+		t.Errorf("%s: %s", name, data)
+	}
+	ok(t, db.Put([]byte("last"), nil))
+	if e := nextChange(t, lines); *e.Key.Text != "last" {
+		t.Errorf("%+v", e)
+	}
+}
