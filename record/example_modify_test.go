@@ -102,21 +102,3 @@ func ExampleCollection_InsertAll() {
 	// Output:
 	// 1000 are new
 }
-
-func ExampleReindex() {
-	db, _ := exampleUsers()
-	defer db.Close()
-	opts := &record.Options[User]{
-		Indexes: []record.Index{{Name: "cityAge", Fields: []string{"home.city", "age"}}},
-	}
-	users, err := record.Open(db, "users", opts)
-	if err != nil { // record.ErrInconsistent, on a database that was salvaged
-		users, err = record.Reindex(db, "users", opts)
-	}
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(users.Name())
-	// Output:
-	// users
-}

@@ -1,0 +1,161 @@
+package record_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/record"
+	"github.com/stoatdb/stoat/tuple"
+)
+
+// A service keeps its collections, which any number of goroutines may use.
+func ExampleCollection() {
+	type service struct {
+		db    *stoat.DB
+		users *record.Collection[User]
+	}
+	var s service
+	s.db, s.users = exampleUsers()
+	defer s.db.Close()
+
+	err := s.db.Update(func(tx *stoat.Tx) error {
+		known, err := s.users.Has(tx, 9)
+		if err != nil || known {
+			return err
+		}
+		if err := s.users.Insert(tx, &User{ID: 9, Email: "sam@example.org"}); err != nil {
+			return err
+		}
+		if err := s.users.Delete(tx, 1); err != nil {
+			return err
+		}
+		for u, err := range s.users.All(tx) {
+			if err != nil {
+				return err
+			}
+			fmt.Println(u.ID, u.Email)
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 2 bob@example.org
+	// 3 eve@example.org
+	// 4 joe@example.org
+	// 9 sam@example.org
+}
+
+// A loop that reads many records into the memory of one.
+func ExampleCollection_GetInto() {
+	db, users := exampleUsers()
+	defer db.Close()
+	err := db.View(func(tx *stoat.Tx) error {
+		var u User
+		years := int32(0)
+		for key, err := range users.Keys(tx) {
+			if err != nil {
+				return err
+			}
+			if err := users.GetInto(tx, key, &u); err != nil {
+				return err
+			}
+			years += u.Age
+		}
+		fmt.Println(years, "years")
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: 147 years
+}
+
+// The orders of a customer are next to each other, by their key of two fields.
+func ExampleCollection_Range() {
+	type Order struct {
+		Customer string `stoat:"customer,key"`
+		Number   int64  `stoat:"number,key"`
+	}
+	db, err := stoat.OpenMemory(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	orders, err := record.Open[Order](db, "orders", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = db.Update(func(tx *stoat.Tx) error {
+		for number := range int64(5) {
+			for _, customer := range []string{"ada", "bob"} {
+				if err := orders.Put(tx, &Order{customer, number}); err != nil {
+					return err
+				}
+			}
+		}
+		for o, err := range orders.Range(tx, tuple.Tuple{"ada", 3}, tuple.Tuple{"bob", 1}) {
+			if err != nil {
+				return err
+			}
+			fmt.Println(o.Customer, o.Number)
+		}
+		var last record.Key = tuple.Tuple{"bob", 4}
+		o, err := orders.Get(tx, last)
+		fmt.Println("last:", o.Customer, o.Number)
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// ada 3
+	// ada 4
+	// bob 0
+	// last: bob 4
+}
+
+// The users of a city in a range of ages: the values are those of the fields of the index.
+func ExampleView_Range() {
+	db, users := exampleUsers()
+	defer db.Close()
+	err := db.View(func(tx *stoat.Tx) error {
+		low, high := tuple.Tuple{"Ulm", 20}, tuple.Tuple{"Ulm", 50}
+		for u, err := range users.By("cityAge").Range(tx, low, high) {
+			if err != nil {
+				return err
+			}
+			fmt.Println(u.Email, u.Age)
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// bob@example.org 20
+	// joe@example.org 41
+}
+
+// Clear costs the same however many records there are. Verify is for tests of programs.
+func ExampleCollection_Clear() {
+	db, users := exampleUsers()
+	defer db.Close()
+	err := db.Update(func(tx *stoat.Tx) error {
+		if err := users.Clear(tx); err != nil {
+			return err
+		}
+		n, err := users.Count(tx)
+		if err != nil {
+			return err
+		}
+		fmt.Println(n, users.Name(), users.Verify(tx))
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: 0 users <nil>
+}
