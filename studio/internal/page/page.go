@@ -10,7 +10,7 @@ import (
 
 // files are the page's. They are immutable.
 //
-//go:embed *.html *.css *.js
+//go:embed *.html *.css *.js *.svg
 var files embed.FS
 
 // types are the types of the files by their extension, since those that a system knows may differ.
@@ -20,6 +20,7 @@ var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
+	".svg":  "image/svg+xml",
 }
 
 // Handler returns what serves the page and its files.

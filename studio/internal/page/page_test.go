@@ -11,6 +11,7 @@ func TestHandler_saysTheTypesOfFiles(t *testing.T) {
 		"/":           "text/html; charset=utf-8",
 		"/studio.js":  "text/javascript; charset=utf-8",
 		"/studio.css": "text/css; charset=utf-8",
+		"/icon.svg":   "image/svg+xml",
 	} {
 		w := httptest.NewRecorder()
 		Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

@@ -1,0 +1,31 @@
+// Values of records and entries, as the API decodes them: JSON, in which bytes are objects.
+
+import {el} from './dom.js';
+import {jsonNodes} from './json.js';
+import {blobNodes, visible} from './show.js';
+
+const isBlob = (v) => typeof v === 'object' && v !== null && typeof v.base64 === 'string' &&
+  typeof v.size === 'number';
+
+/** isNumber reports whether a value is aligned as a number is. */
+export const isNumber = (v) => typeof v === 'number';
+
+/** cell returns nodes that show a value on a line. */
+export function cell(v) {
+  if (v === null || v === undefined) {
+    return [el('span', {class: 'none'}, '–')];
+  }
+  if (isBlob(v)) {
+    return blobNodes(v);
+  }
+  if (typeof v === 'string') {
+    return v === '' ? [el('span', {class: 'none'}, 'empty')] : visible(v);
+  }
+  return [typeof v === 'object' ? el('span', {class: 'inline'}, compact(v)) : String(v)];
+}
+
+/** compact returns nodes that show an object on a line. */
+function compact(v) {
+  const nodes = jsonNodes(JSON.stringify(v));
+  return nodes.map((n) => (typeof n === 'string' ? n.replace(/\n\s*/g, ' ') : n));
+}

@@ -1,0 +1,114 @@
+// A feed: its entries, and how far each of its consumers is.
+
+import {get} from './api.js';
+import {button, el, facts, failure, loading, nothing, share, table} from './dom.js';
+import {cell} from './cell.js';
+import {count, plain, plural, size, visible, when} from './show.js';
+import {go} from './route.js';
+
+const pageSize = 50;
+const pause = 3000; // between looks at the consumers
+
+/** open shows a feed. */
+export function open(root, at) { return new Feed(root, at); }
+
+class Feed {
+  constructor(root, at) {
+    this.ending = new AbortController();
+    this.about = el('div', {class: 'about'}, loading());
+    this.order = el('input', {type: 'checkbox', id: 'oldest', on: {change: () =>
+      go({...this.at, oldest: this.order.checked ? '1' : ''})}});
+    this.body = el('tbody', {});
+    this.foot = el('div', {class: 'foot', role: 'status'});
+    root.append(this.about,
+      el('div', {class: 'controls'}, el('h3', {}, 'Entries'),
+        el('label', {class: 'check'}, this.order, 'oldest first'),
+        button('↻', () => this.restart(), {'aria-label': 'Read the entries again',
+          title: 'Read the entries again'})),
+      table('Entries', [['Number', 'n'], ['Time'], ['Entry']], this.body), this.foot);
+    this.update(at);
+    this.watch();
+  }
+
+  update(at) {
+    this.at = at;
+    this.order.checked = Boolean(at.oldest);
+    this.restart();
+  }
+
+  /** watch looks at the feed again and again. */
+  async watch() {
+    try {
+      if (!document.hidden || !this.seen) {
+        const about = await get('feed', {name: this.at.path}, this.ending.signal);
+        this.seen = true;
+        this.about.replaceChildren(...this.describe(about));
+      }
+    } catch (error) {
+      if (error.name === 'AbortError') {
+        return;
+      }
+      this.about.replaceChildren(failure(error));
+    }
+    this.waiting = setTimeout(() => this.watch(), pause);
+  }
+
+  describe(about) {
+    const first = Number(about.first);
+    const next = Number(about.next);
+    const list = facts(['Entries', count(next - first)], ['First', count(first)],
+      ['Next', count(next)], about.bytes !== undefined && ['Size', size(about.bytes)],
+      about.encoding !== undefined && ['Encoding', visible(String(about.encoding))],
+      about.sublogs?.length > 0 && ['Sublogs', about.sublogs.map((s) => plain(s.name) +
+        (s.addresses === undefined ? '' : ` (${count(s.addresses)})`)).join(', ')]);
+    const rows = (about.consumers ?? []).map((c) => el('tr', {},
+      el('th', {scope: 'row'}, el('bdi', {class: 'clip'}, visible(c.name))),
+      el('td', {class: 'n'}, count(Number(c.next))),
+      el('td', {class: 'lag'}, el('span', {class: 'bar'},
+        share(el('span', {class: 'fill behind'}), Number(c.behind) / Math.max(1, next - first))),
+      Number(c.behind) === 0 ? 'up to date' : `${count(Number(c.behind))} behind`)));
+    return [list, el('h3', {}, 'Consumers'), rows.length === 0 ?
+      nothing('Nobody consumes this feed.') :
+      table('Consumers', [['Consumer'], ['Next', 'n'], ['Behind']], el('tbody', {}, rows))];
+  }
+
+  restart() {
+    this.asking?.abort();
+    this.next = undefined;
+    this.body.replaceChildren();
+    this.load();
+  }
+
+  async load() {
+    const asking = this.asking = new AbortController();
+    this.foot.replaceChildren(loading());
+    const {path, oldest, sublog, address} = this.at;
+    try {
+      const answer = await get('entries', {name: path, sublog, address, reverse: oldest ? '' : '1',
+        after: this.next, limit: pageSize}, asking.signal);
+      this.body.append(...answer.entries.map(row));
+      this.next = answer.next;
+      const n = this.body.rows.length;
+      this.foot.replaceChildren(n === 0 ? nothing('There are no entries.') :
+        el('p', {}, this.next ? `${plural(n, 'entry', 'entries')} shown.` :
+          `${plural(n, 'entry', 'entries')}; these are all.`),
+      this.next ? button('More …', () => this.load(), {class: 'more'}) : '');
+    } catch (error) {
+      if (error.name !== 'AbortError') {
+        this.foot.replaceChildren(failure(error, () => this.load()));
+      }
+    }
+  }
+
+  stop() {
+    this.ending.abort();
+    this.asking?.abort();
+    clearTimeout(this.waiting);
+  }
+}
+
+const row = (entry) => el('tr', {},
+  el('th', {scope: 'row', class: 'n'}, count(Number(entry.seq))),
+  el('td', {class: 'time'}, entry.time ? when(entry.time) : ''),
+  el('td', {}, entry.redacted ? el('span', {class: 'none'}, 'redacted') :
+    el('bdi', {class: 'clip'}, cell(entry.value))));

@@ -1,0 +1,107 @@
+// The overview: what the database is, how large it is, its levels, and how fast it changes.
+
+import {get} from './api.js';
+import {el, facts, failure, loading} from './dom.js';
+import {levels} from './levels.js';
+import {rates} from './rates.js';
+import {count, size, visible, when} from './show.js';
+
+const pause = 3000; // between pictures of the levels
+
+/** open shows the overview. */
+export function open(root, at, {database, stats}) { return new Overview(root, database, stats); }
+
+class Overview {
+  constructor(root, database, stats) {
+    this.database = database;
+    this.stats = stats;
+    this.ending = new AbortController();
+    this.numbers = el('div', {}, loading());
+    this.picture = el('div', {class: 'picture'}, loading());
+    this.speed = el('div', {}, loading());
+    root.append(this.numbers,
+      el('section', {'aria-labelledby': 'levels'}, el('h2', {id: 'levels'}, 'Levels'),
+        el('p', {class: 'note'}, 'Tables along the keys, from the lowest at the left to the highest ' +
+          'at the right. In the bottom run, they are as wide as they are large; in young runs, as ' +
+          'wide as their keys reach, and higher the larger they are.'), this.picture),
+      el('section', {'aria-labelledby': 'rates'}, el('h2', {id: 'rates'}, 'Rates'), this.speed),
+      this.about());
+    this.listener = () => this.draw();
+    stats.addEventListener('stats', this.listener);
+    this.draw();
+    this.look();
+  }
+
+  update() {}
+
+  draw() {
+    const {last, failure: error} = this.stats;
+    if (!last) {
+      this.numbers.replaceChildren(error ? failure(error) : loading());
+      return;
+    }
+    const s = last.stats;
+    this.numbers.replaceChildren(facts(
+      ['Tables', size(s.tableBytes), `${count(s.tables)} files`],
+      ['Before compression', size(s.rawBytes)],
+      s.valueFileBytes > 0 && ['Value files', size(s.valueFileBytes), `${count(s.valueFiles)} files`],
+      ['Entries', count(s.entries)],
+      ['Memtables', size(s.memtableBytes)],
+      ['Block cache', size(s.cacheBytes)],
+      ['Commits', count(s.commits)],
+      ['Waiting for compaction', size(s.pendingBytes)],
+      last.spaceAmplification > 0 && ['Space amplification', last.spaceAmplification.toFixed(2),
+        'size of the files per size if all was compacted'],
+      last.writeAmplification > 0 && ['Write amplification', last.writeAmplification.toFixed(1),
+        'bytes written since opening per byte committed']));
+    if (this.database.follows) {
+      this.speed.replaceChildren(el('p', {class: 'note'}, 'Another process writes this database, ' +
+        'and only that one knows how fast: its program can mount the studio.'));
+    } else if (this.stats.answers.length > 1) {
+      this.speed.replaceChildren(rates(this.stats));
+    }
+  }
+
+  /** look draws the levels again and again. */
+  async look() {
+    try {
+      if (!document.hidden || !this.shape) {
+        const shape = await get('shape', {}, this.ending.signal);
+        const text = JSON.stringify(shape) + this.picture.clientWidth;
+        if (text !== this.shape) { // what one points at stays
+          this.shape = text;
+          this.keep(() => this.picture.replaceChildren(levels(shape, this.picture.clientWidth)));
+        }
+      }
+    } catch (error) {
+      if (error.name === 'AbortError') {
+        return;
+      }
+      this.picture.replaceChildren(failure(error));
+    }
+    this.waiting = setTimeout(() => this.look(), pause);
+  }
+
+  /** keep draws, and leaves the table of tables open if it is. */
+  keep(draw) {
+    const open = this.picture.querySelector('details')?.open;
+    draw();
+    this.picture.querySelector('details')?.toggleAttribute('open', Boolean(open));
+  }
+
+  about() {
+    const d = this.database;
+    return el('section', {'aria-labelledby': 'about'}, el('h2', {id: 'about'}, 'Database'),
+      facts(d.name && ['Folder', el('bdi', {}, visible(d.name))],
+        ['Open', d.write ? 'for reading and writing' : 'read-only'],
+        d.encrypted !== undefined && ['Encrypted', d.encrypted ? 'yes' : 'no'],
+        ['Identity', el('code', {}, d.identity)], ['Version', d.version || 'unknown'],
+        ['Studio since', when(d.started)]));
+  }
+
+  stop() {
+    this.stats.removeEventListener('stats', this.listener);
+    this.ending.abort();
+    clearTimeout(this.waiting);
+  }
+}

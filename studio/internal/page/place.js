@@ -1,0 +1,42 @@
+// Buckets by their paths: names in base64url, joined by dots; the root is the empty path.
+
+import {get} from './api.js';
+import {before, fromParameter, parameter} from './bytes.js';
+import {plain} from './show.js';
+
+/** names returns the names of a path, as bytes. */
+export const names = (path) => (path === '' ? [] : path.split('.').map(fromParameter));
+
+/** title returns the name of a bucket as text. */
+export const title = (path) => (path === '' ? 'root' : plain(names(path).at(-1)));
+
+/** parent returns the path of the bucket around another. */
+export const parent = (path) => path.split('.').slice(0, -1).join('.');
+
+/** prefixes returns the paths from below the root down to a path. */
+export function prefixes(path) {
+  const parts = path === '' ? [] : path.split('.');
+  return parts.map((_, i) => parts.slice(0, i + 1).join('.'));
+}
+
+/** kinds says which views a bucket has, by its kind; the first is shown first. */
+export const kinds = {
+  root: ['keys', 'changes'],
+  bucket: ['keys', 'changes'],
+  collection: ['records', 'keys', 'changes'],
+  feed: ['feed', 'keys', 'changes'],
+};
+
+/** labels are the names of views. */
+export const labels = {keys: 'Keys', changes: 'Live changes', records: 'Records', feed: 'Entries'};
+
+/** describe asks what a bucket is. It returns its row, or null if there is no such bucket. */
+export async function describe(path, signal) {
+  if (path === '') {
+    return {kind: 'root', path: ''};
+  }
+  const name = names(path).at(-1);
+  const answer = await get('buckets',
+    {path: parent(path), after: parameter(before(name)), limit: 5}, signal);
+  return answer.buckets.find((row) => row.path === path) ?? null;
+}
