@@ -178,6 +178,13 @@ func (s *session) wrote(err error) error {
 
 // passed reports the absent keys that a cursor passed over, so that the next one need not.
 func (s *session) passed(c *superversion.Cursor) {
+	if c.Skipped() {
+		s.report(c)
+	}
+}
+
+// report is passed for a cursor that has skipped entries; apart, so that the other is inlined.
+func (s *session) report(c *superversion.Cursor) {
 	span, entries := c.Absent()
 	switch {
 	case entries == 0:

@@ -43,6 +43,9 @@ func (s *skipped) end(m *merge) {
 	s.run = skippedRun{}
 }
 
+// Skipped reports whether Absent has something to return, at the cost of a comparison.
+func (c *Cursor) Skipped() bool { return c.skipped.longest.entries > 0 }
+
 // Absent returns the span in which the cursor has skipped the most entries in a row, tombstones and
 // expired ones, and their number. No key exists in the span. The cursor then forgets what it has
 // skipped. The span is valid as long as the cursor's bounds and keys are.
