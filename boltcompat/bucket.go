@@ -145,12 +145,34 @@ func (b *Bucket) ForEach(fn func(k, v []byte) error) error {
 	if b.tx.db == nil {
 		return ErrTxClosed
 	}
+	if len(b.list()) == 0 {
+		return b.forEachKey(fn)
+	}
 	c := b.Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		if err := fn(k, v); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// forEachKey is ForEach in a bucket without nested ones.
+func (b *Bucket) forEachKey(fn func(k, v []byte) error) error {
+	b.tx.stats.IncCursorCount(1)
+	if b.deleted() {
+		return nil
+	}
+	for k, v := range b.space.Scan(stoat.Range{}) {
+		if v == nil {
+			v = []byte{}
+		}
+		if err := fn(k, v); err != nil {
+			return err
+		}
+		assert(b.tx.db != nil, "tx closed")
+	}
+	b.tx.mustHaveRead()
 	return nil
 }
 

@@ -60,6 +60,9 @@ func (c *Cursor) Next() (key []byte, value []byte) {
 	if c.at.key == nil {
 		return nil, nil
 	}
+	if len(c.names) == 0 {
+		return c.nextKey()
+	}
 	i := c.nameFrom(c.at.key)
 	if c.at.bucket {
 		i++
@@ -73,6 +76,20 @@ func (c *Cursor) Next() (key []byte, value []byte) {
 		c.found(c.keys.Prev()) // stay on the last key
 	}
 	return c.move(next)
+}
+
+// nextKey is Next in a bucket without nested ones.
+func (c *Cursor) nextKey() (key, value []byte) {
+	key, value = c.keys.Next()
+	if key == nil || value == nil {
+		k := c.found(key, value)
+		if key == nil {
+			c.found(c.keys.Prev()) // stay on the last key
+		}
+		return k.key, k.value
+	}
+	c.at.key = key
+	return key, value
 }
 
 // Prev moves to the previous key.
