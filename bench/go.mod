@@ -10,6 +10,7 @@ require (
 	github.com/mattn/go-sqlite3 v1.14.52
 	github.com/minio/minio-go/v7 v7.3.0
 	github.com/stoatdb/stoat v0.0.0
+	github.com/stoatdb/stoat/boltcompat v0.0.0
 	github.com/stoatdb/stoat/remote/s3 v0.0.0
 	github.com/stoatdb/stoat/replica v0.0.0
 	github.com/syndtr/goleveldb v1.0.1-0.20220721030215-126854af5e6d
@@ -85,6 +86,8 @@ require (
 )
 
 replace github.com/stoatdb/stoat => ../
+
+replace github.com/stoatdb/stoat/boltcompat => ../boltcompat
 
 replace github.com/stoatdb/stoat/replica => ../replica
 
