@@ -22,14 +22,24 @@ func (e *Engine) compact(p pick.Plan, cancelled func() bool) error {
 	}
 	start := time.Now()
 	var kept compaction.Kept
-	job := e.compactionJob(p, e.state.Load().Levels, cancelled)
+	levels := e.state.Load().Levels
+	job := e.compactionJob(p, levels, cancelled)
 	job.Kept = &kept
+	shown := &running{Job: Job{
+		Why: p.Why, Tables: p.Reads(levels.Version), ToBottom: p.ToBottom,
+		Bytes: p.Bytes(levels.Version),
+	}}
+	job.Output.FS = meter{job.Output.FS, &shown.written}
+	e.began(shown)
+	defer e.ended(shown)
 	edit, err := job.Do()
 	if err != nil {
 		return fmt.Errorf("compaction: %w", err)
 	}
-	// It counts before those that wait for it go on.
-	count := func(*superversion.Superversion) { e.compactions.Add(1) }
+	count := func(*superversion.Superversion) {
+		e.endedLocked(shown)
+		e.compactions.Add(1) // before those that wait for it go on
+	}
 	if err := e.install(edit, count); err != nil {
 		return fmt.Errorf("compaction: %w", err)
 	}

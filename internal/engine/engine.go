@@ -86,6 +86,7 @@ type Engine struct {
 		roomless   int         // writers that wait for room for another memtable
 		wake       *time.Timer // looks at what to compact at wakeAt; nil if that was never needed
 		wakeAt     uint64      // in milliseconds since 1970
+		running    []*running  // jobs, in the order in which they began
 	}
 	yield     atomic.Bool // the compacting goroutine is to stop, because Compact waits
 	lookAgain atomic.Bool // there may be something to compact that it has not seen

@@ -111,6 +111,10 @@ func (e *Engine) flushOne(oldest sealed, effort effort) error {
 	}
 	start := time.Now()
 	job := e.flushJob(oldest, e.state.Load().Levels, effort)
+	shown := &running{Job: Job{Bytes: uint64(oldest.bytes)}}
+	job.Output.FS = meter{job.Output.FS, &shown.written}
+	e.began(shown)
+	defer e.ended(shown)
 	if effort == forNow {
 		job.Defer = e.behind
 	}
@@ -122,6 +126,7 @@ func (e *Engine) flushOne(oldest sealed, effort effort) error {
 		// Copies, or the arrays behind the slices would keep the memtable reachable.
 		e.mu.sealed = slices.Clone(e.mu.sealed[1:])
 		next.Sealed = slices.Clone(next.Sealed[:len(next.Sealed)-1])
+		e.endedLocked(shown)
 		e.flushes.Add(1) // before those that wait for it go on
 	}
 	if err := e.install(edit, pop); err != nil {

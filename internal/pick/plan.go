@@ -72,6 +72,14 @@ func (p Plan) tables(v *manifest.Version) iter.Seq2[int, *manifest.Table] {
 	}
 }
 
+// Reads returns the numbers of the tables that the plan reads, those of the youngest run first.
+func (p Plan) Reads(v *manifest.Version) (numbers []uint64) {
+	for _, t := range p.tables(v) {
+		numbers = append(numbers, t.Number)
+	}
+	return numbers
+}
+
 // Bytes returns how many bytes of tables the plan reads.
 func (p Plan) Bytes(v *manifest.Version) (n uint64) {
 	for _, t := range p.tables(v) {
