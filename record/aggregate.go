@@ -3,7 +3,6 @@ package record
 import (
 	"fmt"
 	"math"
-	"reflect"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/tuple"
@@ -137,11 +136,11 @@ func (i *item[T]) float(c *column) (float64, error) {
 		return float64(v), err
 	}
 	if !i.stored(c) {
-		r, err := i.record()
+		r, err := i.fields()
 		if err != nil {
 			return 0, err
 		}
-		return c.value(reflect.ValueOf(r).Elem()).Float(), nil
+		return c.value(r).Float(), nil
 	}
 	f, err := i.field(c)
 	if err != nil {
@@ -153,11 +152,11 @@ func (i *item[T]) float(c *column) (float64, error) {
 // integer returns the value of an integer column.
 func (i *item[T]) integer(c *column) (int64, error) {
 	if !i.stored(c) {
-		r, err := i.record()
+		r, err := i.fields()
 		if err != nil {
 			return 0, err
 		}
-		v := c.value(reflect.ValueOf(r).Elem())
+		v := c.value(r)
 		if signed(c.kind) {
 			return v.Int(), nil
 		}

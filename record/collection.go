@@ -27,6 +27,7 @@ type Collection[T any] struct {
 	refs     bucketRefs
 	tap      *tap.Tap // of a layer above; or nil
 	unmarked bool     // checked after a salvage, but could not record that
+	untyped  bool     // read without the Go type: T is Row
 }
 
 // schema is a stored schema, compiled for reading its records into the type. It is immutable.
@@ -229,7 +230,7 @@ func (c *Collection[T]) appendKey(dst []byte, key Key, n arity) ([]byte, error) 
 	if !ok {
 		values = tuple.Tuple{key}
 	}
-	if c.keyOf != nil {
+	if len(c.shape.key) == 0 { // a function returns the key
 		return tuple.Append(dst, values...)
 	}
 	return appendArguments(dst, c.shape.key, values, n)

@@ -71,6 +71,11 @@
 // and bytes compare byte by byte; −0 equals 0, and NaN is greater than all other floats; a nil
 // pointer is less than everything else.
 //
+// # Without the type
+//
+// [OpenStored] opens a collection for reading by what is stored about the type, for tools that show
+// any database.
+//
 // Collections, views and queries are safe for concurrent use; transactions are not. The package has
 // no relations between collections and starts no goroutines.
 package record

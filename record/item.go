@@ -30,12 +30,43 @@ func (i *item[T]) set(key, value []byte) {
 func (i *item[T]) record() (*T, error) {
 	if i.decoded == nil {
 		r := new(T)
+		if i.c.untyped {
+			return r, i.fill(r)
+		}
 		if err := i.c.decode(i.value, r); err != nil {
 			return nil, i.about(err)
 		}
 		i.decoded = r
 	}
 	return i.decoded, nil
+}
+
+// fill sets *r, a Row of an untyped collection, to the record.
+func (i *item[T]) fill(r *T) error {
+	row, err := i.row(nil)
+	if to, ok := any(r).(*Row); ok {
+		*to = row
+	}
+	return err
+}
+
+// fields returns the decoded record, for its columns to be read.
+func (i *item[T]) fields() (reflect.Value, error) {
+	if i.c.untyped {
+		return i.untyped()
+	}
+	r, err := i.record()
+	return reflect.ValueOf(r).Elem(), err
+}
+
+// untyped returns the decoded record of an untyped collection, without loose fields.
+func (i *item[T]) untyped() (reflect.Value, error) {
+	r := reflect.New(i.c.shape.typ).Elem()
+	v, err := i.c.schemaOf(i.value)
+	if err == nil {
+		err = layout.DecodeValue(v.decoder, i.value, r)
+	}
+	return r, i.about(err)
 }
 
 // field returns the reader of a column in the record's schema.
@@ -60,11 +91,11 @@ func (i *item[T]) appendElement(dst []byte, c *column) ([]byte, error) {
 		dst, err = c.appendStored(dst, f, i.value)
 		return dst, i.about(err)
 	}
-	r, err := i.record()
+	r, err := i.fields()
 	if err != nil {
 		return dst, err
 	}
-	return c.appendValue(dst, c.value(reflect.ValueOf(r).Elem())), nil
+	return c.appendValue(dst, c.value(r)), nil
 }
 
 // matchesAll reports whether the record satisfies all the conditions.
@@ -93,11 +124,11 @@ func (i *item[T]) matches(c *condition) (bool, error) {
 		i.scratch, err = i.appendElement(i.scratch[:0], c.column)
 		return err == nil && c.has(i.scratch), err
 	}
-	r, err := i.record()
+	r, err := i.fields()
 	if err != nil {
 		return false, err
 	}
-	list := c.column.value(reflect.ValueOf(r).Elem())
+	list := c.column.value(r)
 	for j := range list.Len() {
 		i.scratch = c.column.appendValue(i.scratch[:0], list.Index(j))
 		if c.has(i.scratch) {
@@ -125,6 +156,9 @@ func (i *item[T]) row(only []*column) (Row, error) {
 	if i.c.codec == CodecBinary {
 		row.schema, err = i.c.schemaOf(i.value)
 		return row, i.about(err)
+	}
+	if i.c.untyped {
+		return row, nil // it has no columns
 	}
 	r, err := i.record()
 	row.whole = reflect.ValueOf(r).Elem()

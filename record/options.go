@@ -38,5 +38,6 @@ type Index struct {
 type Key any
 
 // Value is a value of a field: a bool, a number, a string, []byte, [time.Time], an array of 16
-// bytes, or a value of a type derived from one of these. It is nil for a nil pointer.
+// bytes, or a value of a type derived from one of these. It is nil for a nil pointer. [Row.Value]
+// also returns lists and other values with parts.
 type Value any

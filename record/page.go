@@ -35,6 +35,9 @@ func (q Query[T]) After(r *T) Query[T] {
 	if r == nil {
 		return q
 	}
+	if row, ok := any(r).(*Row); ok {
+		return q.afterRow(row)
+	}
 	key, err := q.c.appendKeyOf(nil, r)
 	if err != nil {
 		return q.fail(fmt.Errorf("query, after: %w", err))
@@ -45,6 +48,21 @@ func (q Query[T]) After(r *T) Query[T] {
 		values[c] = c.appendValue(nil, c.value(record))
 	}
 	q.after = &pageStart{values: values, key: key}
+	return q
+}
+
+// afterRow is After in a collection without a Go type.
+func (q Query[T]) afterRow(r *Row) Query[T] {
+	i := &item[T]{c: q.c}
+	i.set(r.key, r.record)
+	values := map[*column][]byte{}
+	for _, c := range slices.Concat(q.order, q.c.shape.key) {
+		var err error
+		if values[c], err = i.appendElement(nil, c); err != nil {
+			return q.fail(fmt.Errorf("query, after: %w", err))
+		}
+	}
+	q.after = &pageStart{values: values, key: r.key}
 	return q
 }
 

@@ -3,7 +3,6 @@ package record
 import (
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/layout"
@@ -100,7 +99,7 @@ func (d *definition) rebuild(tx *stoat.Tx, name string) (*rebuild, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape, err := d.shape(schemas)
+	shape, err := d.shape(schemas, d.indexed())
 	if err != nil {
 		return nil, err
 	}
@@ -134,61 +133,6 @@ func (d *definition) rebuild(tx *stoat.Tx, name string) (*rebuild, error) {
 		return b, err
 	}
 	return b, b.s.check(d.edition)
-}
-
-// shape returns the shape of a type with only the key and index fields.
-func (d *definition) shape(schemas []*layout.Schema) (*shape, error) {
-	at := slices.IndexFunc(schemas, func(s *layout.Schema) bool { return s.Number == d.Schema })
-	if at < 0 {
-		return nil, unknownSchema(d.Schema)
-	}
-	wanted := map[string]bool{}
-	for _, k := range d.Key {
-		wanted[k.Name] = true
-	}
-	for _, x := range d.Indexes {
-		for _, name := range x.Fields {
-			wanted[name] = true
-		}
-	}
-	fields := slices.DeleteFunc(slices.Clone(schemas[at].Fields), func(f layout.Named) bool {
-		return !wanted[f.Name]
-	})
-	l, err := layout.FromSchema(fields, d.formerNames)
-	if err != nil {
-		return nil, err
-	}
-	s := &shape{typ: l.Type(), layout: l}
-	for i, f := range l.Fields() {
-		s.columns = append(s.columns, newColumn(f, i))
-	}
-	for _, k := range d.Key {
-		c, err := s.column(k.Name)
-		if err != nil {
-			return nil, err
-		}
-		s.key = append(s.key, c)
-		if k.Auto {
-			s.auto = c
-		}
-	}
-	for _, x := range d.Indexes {
-		if err := s.addIndex(Index{Name: x.Name, Fields: x.Fields, Unique: x.Unique}); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
-}
-
-// formerNames returns the former names of a field.
-func (d *definition) formerNames(name string) (was []string) {
-	for old := range d.Renamed {
-		if old != name && layout.LastName(d.Renamed, old) == name {
-			was = append(was, old)
-		}
-	}
-	slices.Sort(was)
-	return was
 }
 
 // unknownSchema returns the error of a schema that is not stored.

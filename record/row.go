@@ -26,6 +26,10 @@ type Row struct {
 	whole       reflect.Value // the decoded record if the codec has no schemas
 }
 
+// errOldRow reports a row of which only the encoded record is known.
+var errOldRow = errors.New("fields of an old record can only be read with the binary codec: " +
+	"decode Row.Stored instead")
+
 // Stored returns the encoded record, which must not be modified.
 func (r Row) Stored() []byte { return r.record }
 
@@ -90,6 +94,30 @@ func (r Row) UUID(name string) ([16]byte, error) {
 	})
 }
 
+// Value returns the value of a field of any type as one of the types bool, int64, uint64, float64,
+// string, []byte, [time.Time] and [16]byte. A list or an array is a []any of such values, a map a
+// map[any]any, a struct in one of these a map[string]any, a nil pointer nil, and a value with a
+// MarshalBinary method a []byte. If a list of structs or the like was stored before its type
+// changed, it comes as it was stored. With a codec other than [CodecBinary], the value is that of
+// the Go field.
+func (r Row) Value(name string) (Value, error) {
+	switch {
+	case r.schema != nil:
+		f, err := r.field(name)
+		if err != nil {
+			return nil, err
+		}
+		return f.Value(r.record)
+	case r.past != nil || r.shape == nil:
+		return nil, errOldRow
+	}
+	c, err := r.column(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.value(r.whole).Interface(), nil
+}
+
 // isText reports whether v is a string or bytes.
 func isText(v reflect.Value) bool {
 	return v.Kind() == reflect.String || isBytes(v.Type(), reflect.Slice)
@@ -109,8 +137,7 @@ func read[V any](
 		}
 		return get(f, r.record)
 	case r.past != nil || r.shape == nil:
-		return zero, errors.New("fields of an old record can only be read with the binary codec: " +
-			"decode Row.Stored instead")
+		return zero, errOldRow
 	}
 	c, err := r.column(name)
 	if err != nil {

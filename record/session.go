@@ -104,6 +104,10 @@ func (c *Collection[T]) writer(tx *stoat.Tx) (*session, error) {
 // writable returns the collection's session in a writable transaction.
 func (c *Collection[T]) writable(tx *stoat.Tx) (*session, error) {
 	s, err := c.session(tx)
+	if err == nil && c.untyped {
+		return s, c.wrap(fmt.Errorf("records cannot be written without their type: %w",
+			stoat.ErrReadOnly))
+	}
 	if err == nil && !tx.Writable() {
 		err = c.wrap(fmt.Errorf("write in an Update: %w", stoat.ErrReadOnly))
 	}

@@ -201,8 +201,14 @@ func (s *shape) column(name string) (*column, error) {
 	for i := range s.columns {
 		known = append(known, s.columns[i].name)
 	}
-	return nil, fmt.Errorf("type %s has no field %q; it has %s", s.typ, name,
-		strings.Join(known, ", "))
+	what := "the collection"
+	if s.typ != nil && s.typ.Name() != "" {
+		what = fmt.Sprintf("type %s", s.typ)
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("%s has no field %q that can be read without the Go type", what, name)
+	}
+	return nil, fmt.Errorf("%s has no field %q; it has %s", what, name, strings.Join(known, ", "))
 }
 
 // sortColumn returns the column with the given name, by which records can be sorted.

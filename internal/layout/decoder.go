@@ -55,7 +55,9 @@ func NewDecoder(stored *Schema, l *Layout) (*Decoder, error) {
 		f := &l.fields[j]
 		i := find(stored.Fields, f.Name, f.Was)
 		if i < 0 {
-			d.zeros = append(d.zeros, *f)
+			if f.val.loose == nil {
+				d.zeros = append(d.zeros, *f)
+			}
 			d.addField(f, nil, 0)
 			continue
 		}
@@ -87,6 +89,10 @@ func bothStored(one, other, stored string) error {
 
 // add adds a field that is stored at the given place.
 func (d *Decoder) add(f *leaf, stored *Named, at int) error {
+	if f.val.loose != nil {
+		d.addField(f, stored.Type, at)
+		return nil
+	}
 	conv, ok := newConversion(stored.Type, f.val)
 	if !ok {
 		return fmt.Errorf("field %s is stored as %s, which cannot become %s without loss: keep "+

@@ -5,24 +5,31 @@ import (
 	"reflect"
 )
 
-// FromSchema compiles fields without a Go type, into a struct type that it creates. They must be
-// scalars, or lists of or pointers to scalars. Was returns the former names of a field.
+// FromSchema compiles fields without a Go type, into a struct type that it creates. A field other
+// than a scalar, or a list of or pointer to scalars, is loose: decoding leaves it out, and only
+// [Field.Value] reads it. Was returns the former names of a field. The layout cannot encode.
 func FromSchema(fields []Named, was func(name string) []string) (*Layout, error) {
 	var list []reflect.StructField
 	for i, f := range fields {
 		t, ok := goType(f.Type)
 		if !ok {
-			return nil, fmt.Errorf("field %s is stored as %s, which has no Go type", f.Name, f.Type)
+			t = reflect.TypeFor[struct{}]()
 		}
 		list = append(list, reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: t})
 	}
 	l := &Layout{typ: reflect.StructOf(list), head: []byte{0}}
 	for i, f := range fields {
-		v, err := new(compiler).value(list[i].Type, f.Name, 1)
+		field := l.typ.Field(i)
+		if field.Type == reflect.TypeFor[struct{}]() {
+			v := &value{typ: reflect.TypeFor[any](), kind: f.Type.Kind, loose: f.Type}
+			info := Info{f.Name, nil, v.typ, field.Index, was(f.Name), f.Type}
+			l.fields = append(l.fields, leaf{info, field.Offset, v})
+			continue
+		}
+		v, err := new(compiler).value(field.Type, f.Name, 1)
 		if err != nil {
 			return nil, err
 		}
-		field := l.typ.Field(i)
 		info := Info{f.Name, nil, v.typ, field.Index, was(f.Name), v.schema()}
 		l.fields = append(l.fields, leaf{info, field.Offset, v})
 	}

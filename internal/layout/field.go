@@ -23,7 +23,8 @@ type Field struct {
 	fixed int    // where the fixed fields end
 	vars  int    // the number of variable fields
 	val   *value
-	same  bool // the stored type equals the layout's
+	typ   *Type // the stored type; nil if the schema does not have the field
+	same  bool  // the stored type equals the layout's
 }
 
 // Field returns the field of the layout with the given name, which includes the names of enclosing
@@ -47,7 +48,7 @@ func (d *Decoder) addField(f *leaf, stored *Type, at int) {
 		r.end = at + stored.Kind.size()
 	}
 	if stored != nil {
-		r.from, r.same = stored.Kind, stored.Equal(f.val.schema())
+		r.from, r.typ, r.same = stored.Kind, stored, stored.Equal(f.val.schema())
 	}
 	d.fields[f.Name] = r
 }

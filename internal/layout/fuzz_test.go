@@ -32,7 +32,11 @@ func FuzzParseSchema(f *testing.F) {
 		if again := s.Append(nil); !bytes.Equal(again, schema) {
 			t.Fatalf("%x is accepted as %s, which is %x", schema, s, again)
 		}
-		for _, l := range layouts {
+		untyped, err := FromSchema(s.Fields, func(string) []string { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range append([]*Layout{untyped}, layouts...) {
 			p, err := NewDecoder(s, l)
 			if err != nil {
 				continue
@@ -94,6 +98,7 @@ func readAll(p *Decoder, record []byte) {
 		_, _ = f.Time(record)
 		_, _ = f.UUID(record)
 		_, _ = f.Bytes(record)
+		_, _ = f.Value(record)
 		if f.same && f.val.kind == String {
 			_, _ = Replace(nil, record, f, "replaced")
 		}

@@ -88,7 +88,7 @@ func (s *Schema) stored() (fields map[string]*Field, head []byte) {
 	for _, named := range s.Fields {
 		kind := named.Type.Kind
 		f := &Field{name: named.Name, class: classOf(kind), from: kind, at: end, head: head,
-			val: plainValue(kind)}
+			val: plainValue(kind), typ: named.Type}
 		if !kind.fixed() {
 			f.at = vars
 			vars++

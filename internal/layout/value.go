@@ -34,6 +34,7 @@ type value struct {
 	key     *value   // of a map
 	elem    *value   // of a list, an array, a map's values, or a pointer
 	members []member // of a struct
+	loose   *Type    // the stored type, if there is no Go type to decode into; or nil
 }
 
 // member is a stored field of a struct.
@@ -56,8 +57,8 @@ func (p place) inner(at place) place {
 
 // schema returns the stored type.
 func (v *value) schema() *Type {
-	if v == nil {
-		return nil
+	if v == nil || v.loose != nil {
+		return v.looseType()
 	}
 	t := &Type{Kind: v.kind, Key: v.key.schema(), Elem: v.elem.schema()}
 	if v.kind == Array {
@@ -67,6 +68,14 @@ func (v *value) schema() *Type {
 		t.Fields = append(t.Fields, Named{m.name, m.val.schema()})
 	}
 	return t
+}
+
+// looseType returns the stored type of a loose value, or nil.
+func (v *value) looseType() *Type {
+	if v == nil {
+		return nil
+	}
+	return v.loose
 }
 
 // compiler compiles Go types.
