@@ -11,11 +11,15 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// pageTime is how long the studio looks for the entries of a page. What it has then is the page.
-const pageTime = time.Second
+// What ends a page before its limit. It has one row at least.
+const (
+	pageTime  = time.Second // to look for its rows
+	pageBytes = 2 << 20     // of the names and keys in it
+)
 
 // bucketsAnswer is a page of the buckets within one.
 type bucketsAnswer struct {
+	Itself  *bucketRow  `json:"itself,omitempty"` // that bucket, with the first page
 	Buckets []bucketRow `json:"buckets"`
 	Next    string      `json:"next,omitempty"` // continues after this page
 }
@@ -46,51 +50,68 @@ func (h *Handler) buckets(r *http.Request) (any, error) {
 			return err
 		}
 		var from stoat.Range
-		if after != nil {
-			from.Start = slices.Concat(after, []byte{0})
-		}
-		end := time.Now().Add(pageTime)
-		for name := range b.BucketsIn(from) {
-			if len(a.Buckets) == limit || len(a.Buckets) > 0 && time.Now().After(end) {
-				a.Next = formatBytes(after)
-				break
-			}
-			row, err := describeBucket(r.Context(), b, path, name)
+		if after == nil {
+			itself, err := describeBucket(r.Context(), b, path)
 			if err != nil {
 				return err
 			}
-			a.Buckets = append(a.Buckets, row)
-			after = bytes.Clone(name)
+			a.Itself = &itself
+		} else {
+			from.Start = slices.Concat(after, []byte{0})
 		}
-		return nil
+		return a.fill(r.Context(), b, path, from, limit)
 	})
 	return a, err
 }
 
-// describeBucket returns the row of a bucket within b, which is at path.
+// fill adds the rows of the buckets within b, which is at path.
+func (a *bucketsAnswer) fill(
+	ctx context.Context, b stoat.KeySpace, path [][]byte, from stoat.Range, limit int,
+) error {
+	end, size := time.Now().Add(pageTime), 0
+	var last []byte
+	for name := range b.BucketsIn(from) {
+		n := len(a.Buckets)
+		if n == limit || n > 0 && (size > pageBytes || time.Now().After(end)) {
+			a.Next = formatBytes(last)
+			break
+		}
+		inner, err := b.Bucket(name)
+		if err != nil {
+			return err
+		}
+		last = bytes.Clone(name)
+		row, err := describeBucket(ctx, inner, append(slices.Clip(path), last))
+		if err != nil {
+			return err
+		}
+		a.Buckets = append(a.Buckets, row)
+		size += len(row.Path)
+	}
+	return nil
+}
+
+// describeBucket returns the row of the bucket b at a path.
 func describeBucket(
-	ctx context.Context, b stoat.KeySpace, path [][]byte, name []byte,
+	ctx context.Context, b stoat.KeySpace, path [][]byte,
 ) (row bucketRow, err error) {
 	if err := ctx.Err(); err != nil {
 		return row, err
 	}
-	inner, err := b.Bucket(name)
-	if err != nil {
-		return row, err
-	}
-	stats, err := inner.Stats()
+	stats, err := b.Stats()
 	if err != nil {
 		return row, err
 	}
 	row = bucketRow{
-		Name: head(bytes.Clone(name), len(name), keyShown),
-		Path: formatPath(append(slices.Clip(path), name)),
-		Kind: plainBucket,
-		Keys: stats.Keys, Bytes: stats.Bytes,
+		Path: formatPath(path), Kind: plainBucket, Keys: stats.Keys, Bytes: stats.Bytes,
 		Stored: stats.StoredBytes, Zstd: stats.ZstdBytes, Pattern: stats.PatternBytes,
 	}
-	if row.Sequence, err = inner.Sequence(); err == nil && len(path) == 0 {
-		row.Kind, err = kindOf(inner)
+	if row.Name = whole(nil); len(path) > 0 {
+		name := path[len(path)-1]
+		row.Name = head(name, len(name), keyShown)
+	}
+	if row.Sequence, err = b.Sequence(); err == nil && len(path) == 1 {
+		row.Kind, err = kindOf(b)
 	}
 	return row, err
 }
@@ -105,7 +126,7 @@ const (
 )
 
 // kindOf returns the kind of a bucket in the root.
-func kindOf(b *stoat.Bucket) (bucketKind, error) {
+func kindOf(b stoat.KeySpace) (bucketKind, error) {
 	meta, err := b.Bucket([]byte("meta"))
 	if err == nil {
 		if found, err := meta.Has([]byte("definition")); found || err != nil {

@@ -44,6 +44,13 @@ func TestBuckets_areListedByPages(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%d buckets, want %d: %.200q", len(got), n, got)
 	}
+	first := get[bucketsAnswer](b, "buckets", "path", path("outer"), "limit", "1")
+	if i := first.Itself; i.Path != path("outer") || *i.Name.Text != "outer" || i.Keys != 0 {
+		t.Errorf("%+v", i)
+	}
+	if i := get[bucketsAnswer](b, "buckets", "after", id("z")).Itself; i != nil {
+		t.Errorf("a later page has %+v", i)
+	}
 	row := get[bucketsAnswer](b, "buckets").Buckets[0]
 	if string(row.Name.Base64) != "outer" || row.Path != path("outer") || row.Keys != 0 {
 		t.Errorf("%+v", row)

@@ -3,6 +3,7 @@ package studio
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -30,6 +31,7 @@ type entryRow struct {
 	ID      string     `json:"id"`    // the key, as other endpoints take it
 	Value   blob       `json:"value"` // nothing of it is shown if it is large
 	Expires *time.Time `json:"expires,omitempty"`
+	Error   string     `json:"error,omitempty"` // why the value cannot be read
 }
 
 // keyRange returns the range that a request asks for.
@@ -80,44 +82,56 @@ func (h *Handler) keys(r *http.Request) (any, error) {
 		if err != nil {
 			return err
 		}
-		end := time.Now().Add(pageTime)
-		for key := range b.Keys(within) {
-			if n := len(a.Entries); n == limit || n > 0 && time.Now().After(end) {
-				a.Next = a.Entries[n-1].ID
-				break
-			}
-			row, err := describeEntry(r.Context(), b, key)
-			if err != nil {
-				return err
-			}
-			a.Entries = append(a.Entries, row)
-		}
-		return nil
+		return a.fill(r.Context(), b, within, limit)
 	})
 	return a, err
 }
 
-// describeEntry returns the row of a key, which exists.
-func describeEntry(ctx context.Context, b stoat.KeySpace, key []byte) (row entryRow, err error) {
-	if err := ctx.Err(); err != nil {
-		return row, err
+// fill adds the rows of a range of b.
+func (a *keysAnswer) fill(
+	ctx context.Context, b stoat.KeySpace, within stoat.Range, limit int,
+) error {
+	end, size := time.Now().Add(pageTime), 0
+	for key := range b.Keys(within) {
+		n := len(a.Entries)
+		if n == limit || n > 0 && (size > pageBytes || time.Now().After(end)) {
+			a.Next = a.Entries[n-1].ID
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		row := entryRow{ID: formatBytes(key), Key: head(bytes.Clone(key), len(key), keyShown)}
+		switch err := row.describe(b, key); {
+		case errors.Is(err, stoat.ErrNotFound): // it has expired since the loop began
+			continue
+		case errors.Is(err, stoat.ErrCorrupt):
+			row.Error, row.Value = err.Error(), whole(nil)
+		case err != nil:
+			return err
+		}
+		a.Entries = append(a.Entries, row)
+		size += len(row.ID)
 	}
-	row.ID = formatBytes(key)
-	row.Key = head(bytes.Clone(key), len(key), keyShown)
+	return nil
+}
+
+// describe sets what is known of the value of a key.
+func (e *entryRow) describe(b stoat.KeySpace, key []byte) error {
 	size, err := b.Size(key)
 	if err != nil {
-		return row, err
+		return err
 	}
 	var start []byte
 	if size < previewFrom {
 		if start, err = b.Get(key); err != nil {
-			return row, err
+			return err
 		}
 		start = bytes.Clone(start[:min(len(start), previewShown+1)])
 	}
-	row.Value = head(start, size, previewShown)
-	row.Expires, err = expiryOf(b, key)
-	return row, err
+	e.Value = head(start, size, previewShown)
+	e.Expires, err = expiryOf(b, key)
+	return err
 }
 
 // expiryOf returns when a key expires, to the millisecond; nil for never.

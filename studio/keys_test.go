@@ -2,8 +2,14 @@ package studio
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +116,82 @@ func TestKeys_areShownWhateverTheyAre(t *testing.T) {
 				t.Errorf("%q has value %q", key, v.Value.Base64)
 			}
 		}
+	}
+}
+
+func TestKeys_andBucketsWithLongNamesMakeSmallPages(t *testing.T) {
+	const n = 100
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) error {
+		for i := range n {
+			name := fmt.Appendf(nil, "%065535d", i)
+			ok(t, tx.Put(name, nil))
+			_, err := tx.CreateBucket(name)
+			ok(t, err)
+		}
+		return nil
+	})
+	b := browse(t, New(db, nil))
+	for _, endpoint := range []string{"keys", "buckets"} {
+		rows := 0
+		for after, pages := "", 0; after != "" || pages == 0; pages++ {
+			status, text := b.ask(endpoint, "limit", "500", "after", after)
+			if equal(t, status, http.StatusOK); len(text) > pageBytes+2*(65_535+keyShown)+n*4*keyShown {
+				t.Errorf("a page of %s has %d bytes", endpoint, len(text))
+			}
+			var page struct {
+				Entries, Buckets []struct{}
+				Next             string
+			}
+			ok(t, json.Unmarshal([]byte(text), &page))
+			rows += len(page.Entries) + len(page.Buckets)
+			after = page.Next
+		}
+		equal(t, rows, n)
+	}
+}
+
+func TestKeys_skipWhatExpiresMeanwhile(t *testing.T) {
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) error {
+		for i := range 500 {
+			ok(t, tx.PutTTL(fmt.Appendf(nil, "%03d", i), nil, time.Duration(i+1)*20*time.Microsecond))
+		}
+		return tx.Put([]byte("stays"), nil)
+	})
+	b := browse(t, New(db, nil))
+	for n := 501; n > 1; { // until all have expired
+		page := get[keysAnswer](b, "keys", "limit", "500", "reverse", "true")
+		n = len(page.Entries)
+		equal(t, *page.Entries[0].Key.Text, "stays")
+	}
+}
+
+func TestKeys_areListedThoughAValueIsDamaged(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "db")
+	value := make([]byte, 100_000)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(value)
+	db, err := stoat.Open(dir, nil)
+	ok(t, err)
+	ok(t, errors.Join(db.Put([]byte("a"), value), db.Put([]byte("b"), []byte("fine"))))
+	ok(t, errors.Join(db.Compact(context.Background()), db.Close()))
+	entries, err := os.ReadDir(dir)
+	ok(t, err)
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		content, err := os.ReadFile(name)
+		ok(t, err)
+		if at := bytes.Index(content, value[:100]); at >= 0 {
+			content[at] ^= 1
+			ok(t, os.WriteFile(name, content, 0o600))
+		}
+	}
+	h, err := Follow(dir, nil, nil)
+	ok(t, err)
+	defer func() { ok(t, h.Close()) }()
+	rows := get[keysAnswer](browse(t, h), "keys").Entries
+	if len(rows) != 2 || rows[0].Error == "" || *rows[1].Value.Text != "fine" || rows[1].Error != "" {
+		t.Errorf("%+v", rows)
 	}
 }
 
