@@ -22,6 +22,7 @@ func routes() map[string]route {
 		"session":  {method: post, open: true, stream: (*Handler).session},
 		"database": {method: get, answer: (*Handler).database},
 		"stats":    {method: get, answer: (*Handler).stats},
+		"shape":    {method: get, answer: (*Handler).shape},
 		"buckets":  {method: get, answer: (*Handler).buckets},
 		"keys":     {method: get, answer: (*Handler).keys},
 		"value":    {method: get, answer: (*Handler).value},
