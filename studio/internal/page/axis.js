@@ -36,8 +36,8 @@ export class Axis {
   constructor(runs) {
     const sum = (run) => run.tables.reduce((n, table) => n + table.bytes, 0);
     const ruler = runs.reduce((a, b) => (a && sum(a) >= sum(b) ? a : b), undefined);
-    const keys = runs.flatMap((run) => run.tables.flatMap((t) => [bytesOf(t.first), bytesOf(t.last)]))
-      .sort(compare);
+    const keys = runs.flatMap((run) => run.tables)
+      .flatMap((t) => [bytesOf(t.first), bytesOf(t.last)]).sort(compare);
     this.marks = []; // [key, place], ascending
     if (!ruler || keys.length === 0) {
       return;

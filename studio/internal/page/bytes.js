@@ -39,7 +39,7 @@ export const utf8 = (text) => new TextEncoder().encode(text);
 const escape = /\\x([0-9a-f]{2})|\\u\{([0-9a-f]{1,6})\}|\\([nrt\\])|[^\\]+|\\/gi;
 const short = {n: '\n', r: '\r', t: '\t', '\\': '\\'};
 
-/** fromText returns the bytes of a text in which \xNN is a byte, and \u{N}, \n, \r, \t and \\ too. */
+/** fromText returns the bytes of a text in which \xNN, \u{N}, \n, \r, \t and \\ are escapes. */
 export function fromText(text) {
   const parts = [];
   for (const [part, byte, character, letter] of text.matchAll(escape)) {

@@ -26,6 +26,6 @@ export function cell(v) {
 
 /** compact returns nodes that show an object on a line. */
 function compact(v) {
-  const nodes = jsonNodes(JSON.stringify(v));
-  return nodes.map((n) => (typeof n === 'string' ? n.replace(/\n\s*/g, ' ') : n));
+  return jsonNodes(JSON.stringify(v)).map((node, i, all) =>
+    (String(node).startsWith('\n') ? (all[i - 1] === ',' ? ' ' : '') : node));
 }

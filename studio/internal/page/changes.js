@@ -22,8 +22,8 @@ class Changes {
     this.toggle = button('Pause', () => this.pause(!this.paused), {'aria-pressed': 'false'});
     this.body = el('tbody', {});
     this.empty = nothing(this.follows ?
-      'Another process writes this database. Its commits are told here, but not what they change: ' +
-      'for that, let that program mount the studio.' :
+      'Another process writes this database. Its commits are told here, but not what they ' +
+      'change: for that, let that program mount the studio.' :
       'Nothing has changed since you opened this. What is committed appears here.');
     root.append(
       el('div', {class: 'controls'}, this.state, this.toggle,

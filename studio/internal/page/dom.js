@@ -23,7 +23,8 @@ function fill(element, properties, children) {
       element.setAttribute(name, value === true ? '' : value);
     }
   }
-  element.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
+  element.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined &&
+    c !== false));
   return element;
 }
 
@@ -33,7 +34,8 @@ export function button(label, act, properties) {
 }
 
 /** loading returns what is shown while something is asked for; it appears after a moment. */
-export const loading = (what = 'Loading') => el('p', {class: 'loading', role: 'status'}, what, ' …');
+export const loading = (what = 'Loading') =>
+  el('p', {class: 'loading', role: 'status'}, what, ' …');
 
 /** nothing returns what is shown in the place of an empty list. */
 export const nothing = (...text) => el('p', {class: 'nothing'}, ...text);

@@ -41,7 +41,8 @@ export function confirmDelete(path, {key}, done) {
 
 /** edit asks for the value of a key, or for a new key if there is no answer of api/value. */
 export function edit(path, answer, done) {
-  const key = el('input', {id: 'edit-key', required: true, spellcheck: 'false', autocomplete: 'off'});
+  const key = el('input',
+    {id: 'edit-key', required: true, spellcheck: 'false', autocomplete: 'off'});
   const text = answer === null || (answer.value.text !== undefined && isPlain(answer.value.text));
   const value = el('textarea', {id: 'edit-value', rows: '12', spellcheck: 'false'});
   const form = el('select', {id: 'edit-form'},
@@ -62,10 +63,10 @@ export function edit(path, answer, done) {
   const act = el('button', {type: 'submit', class: 'act'}, 'Save');
   show(answer === null ? 'New key' : 'Edit the value', [
     answer === null ?
-      [el('label', {for: 'edit-key'}, 'Key ', el('span', {class: 'note'}, '\\x00 is a byte')), key] :
+      [el('label', {for: 'edit-key'}, 'Key ', note('\\x00 is a byte')), key] :
       el('p', {class: 'key boxed'}, el('bdi', {}, blobNodes(answer.key))),
     el('label', {for: 'edit-value'}, 'Value as ', form), value,
-    el('label', {for: 'edit-expires'}, 'Expires ', el('span', {class: 'note'}, 'empty for never')),
+    el('label', {for: 'edit-expires'}, 'Expires ', note('empty for never')),
     expiry.input,
   ], act, async () => {
     const bytes = answer === null ? fromText(key.value) : bytesOf(answer.key);
@@ -74,6 +75,8 @@ export function edit(path, answer, done) {
     done(bytes);
   });
 }
+
+const note = (text) => el('span', {class: 'note'}, text);
 
 function read(form, text) {
   const bytes = form === 'hex' ? fromHex(text) : utf8(text);

@@ -34,7 +34,8 @@ class Keys {
       autocomplete: 'off', placeholder: 'Starts with …', 'data-search': true,
       title: 'Text, in which \\x00 is a byte'});
     this.prefix.value = writable(fromParameter(at.prefix ?? ''));
-    this.reverse = el('input', {type: 'checkbox', id: 'reverse', on: {change: () => this.search()}});
+    this.reverse = el('input',
+      {type: 'checkbox', id: 'reverse', on: {change: () => this.search()}});
     return el('form', {class: 'controls', role: 'search', on: {
       submit: (event) => { event.preventDefault(); this.search(); },
       input: (event) => { if (event.target === this.prefix) { this.soon(); } },
@@ -43,8 +44,14 @@ class Keys {
     el('label', {class: 'check'}, this.reverse, 'last first'),
     button('↻', () => this.restart(), {'aria-label': 'Read the keys again',
       title: 'Read the keys again'}),
-    this.bucket.write && button('New key …', () => edit(this.bucket.path, null,
-      (key) => { this.restart(); go({...this.at, key: parameter(key), as: ''}); }), {class: 'act'}));
+    this.bucket.write && button('New key …', () => this.create(), {class: 'act'}));
+  }
+
+  create() {
+    edit(this.bucket.path, null, (key) => {
+      this.restart();
+      go({...this.at, key: parameter(key), as: '', offset: ''});
+    });
   }
 
   /** soon searches when nothing was typed for a moment. */

@@ -81,7 +81,8 @@ function blocks(run, {axis, most, width, detail}) {
       width: Math.max(2, (to - from) * width - 1), height: tall,
     }, svg('title', {}, `${blobText(t.first)} … ${blobText(t.last)}\n${sizes(t)}`));
     rect.addEventListener('pointerenter', () => detail.replaceChildren(
-      el('bdi', {}, blobNodes(t.first)), ' to ', el('bdi', {}, blobNodes(t.last)), `: ${sizes(t)}.`));
+      el('bdi', {}, blobNodes(t.first)), ' to ', el('bdi', {}, blobNodes(t.last)),
+      `: ${sizes(t)}.`));
     return rect;
   });
 }
@@ -95,11 +96,13 @@ function sizes(t) {
 
 /** list returns the tables as a table, for those who cannot point at the picture. */
 function list(runs) {
-  const bodies = runs.map((run, i) => el('tbody', {}, run.tables.slice(0, 50).map((t) => el('tr', {},
-    el('td', {}, run.level === 'bottom' ? 'bottom' : `young ${i + 1}`),
+  const line = (name, t) => el('tr', {}, el('td', {}, name),
     el('td', {}, el('bdi', {class: 'clip'}, blobNodes(t.first))),
     el('td', {}, el('bdi', {class: 'clip'}, blobNodes(t.last))),
-    el('td', {class: 'n'}, size(t.bytes)), el('td', {class: 'n'}, count(t.entries))))));
+    el('td', {class: 'n'}, size(t.bytes)), el('td', {class: 'n'}, count(t.entries)));
+  const bodies = runs.map((run, i) => el('tbody', {}, run.tables.slice(0, 50).map((t) =>
+    line(run.level === 'bottom' ? 'bottom' : `young ${i + 1}`, t))));
   return el('details', {class: 'as-table'}, el('summary', {}, 'As a table'),
-    table('Tables', [['Run'], ['First key'], ['Last key'], ['Size', 'n'], ['Entries', 'n']], bodies));
+    table('Tables', [['Run'], ['First key'], ['Last key'], ['Size', 'n'], ['Entries', 'n']],
+      bodies));
 }

@@ -16,18 +16,20 @@ class Overview {
     this.database = database;
     this.stats = stats;
     this.ending = new AbortController();
-    this.numbers = el('div', {}, loading());
+    this.numbers = el('div', {class: 'numbers'}, loading());
     this.picture = el('div', {class: 'picture'}, loading());
     this.speed = el('div', {}, loading());
     root.append(this.numbers,
       el('section', {'aria-labelledby': 'levels'}, el('h2', {id: 'levels'}, 'Levels'),
-        el('p', {class: 'note'}, 'Tables along the keys, from the lowest at the left to the highest ' +
-          'at the right. In the bottom run, they are as wide as they are large; in young runs, as ' +
-          'wide as their keys reach, and higher the larger they are.'), this.picture),
+        el('p', {class: 'note'}, 'Tables along the keys, from the lowest at the left to the ' +
+          'highest at the right. In the bottom run, they are as wide as they are large; in young ' +
+          'runs, as wide as their keys reach, and higher the larger they are.'), this.picture),
       el('section', {'aria-labelledby': 'rates'}, el('h2', {id: 'rates'}, 'Rates'), this.speed),
       this.about());
     this.listener = () => this.draw();
     stats.addEventListener('stats', this.listener);
+    this.resizing = new ResizeObserver(() => this.paint());
+    this.resizing.observe(this.picture);
     this.draw();
     this.look();
   }
@@ -44,12 +46,13 @@ class Overview {
     this.numbers.replaceChildren(facts(
       ['Tables', size(s.tableBytes), `${count(s.tables)} files`],
       ['Before compression', size(s.rawBytes)],
-      s.valueFileBytes > 0 && ['Value files', size(s.valueFileBytes), `${count(s.valueFiles)} files`],
+      s.valueFileBytes > 0 &&
+        ['Value files', size(s.valueFileBytes), `${count(s.valueFiles)} files`],
       ['Entries', count(s.entries)],
       ['Memtables', size(s.memtableBytes)],
       ['Block cache', size(s.cacheBytes)],
       ['Commits', count(s.commits)],
-      ['Waiting for compaction', size(s.pendingBytes)],
+      ['To be compacted', size(s.pendingBytes)],
       last.spaceAmplification > 0 && ['Space amplification', last.spaceAmplification.toFixed(2),
         'size of the files per size if all was compacted'],
       last.writeAmplification > 0 && ['Write amplification', last.writeAmplification.toFixed(1),
@@ -66,26 +69,29 @@ class Overview {
   async look() {
     try {
       if (!document.hidden || !this.shape) {
-        const shape = await get('shape', {}, this.ending.signal);
-        const text = JSON.stringify(shape) + this.picture.clientWidth;
-        if (text !== this.shape) { // what one points at stays
-          this.shape = text;
-          this.keep(() => this.picture.replaceChildren(levels(shape, this.picture.clientWidth)));
-        }
+        this.shape = await get('shape', {}, this.ending.signal);
+        this.paint();
       }
     } catch (error) {
       if (error.name === 'AbortError') {
         return;
       }
+      this.painted = undefined;
       this.picture.replaceChildren(failure(error));
     }
     this.waiting = setTimeout(() => this.look(), pause);
   }
 
-  /** keep draws, and leaves the table of tables open if it is. */
-  keep(draw) {
+  /** paint draws the levels if they, or the room for them, have changed. */
+  paint() {
+    const room = this.picture.clientWidth;
+    const painted = `${room} ${JSON.stringify(this.shape)}`;
+    if (!this.shape || painted === this.painted) {
+      return; // what one points at stays
+    }
+    this.painted = painted;
     const open = this.picture.querySelector('details')?.open;
-    draw();
+    this.picture.replaceChildren(levels(this.shape, room));
     this.picture.querySelector('details')?.toggleAttribute('open', Boolean(open));
   }
 
@@ -101,6 +107,7 @@ class Overview {
 
   stop() {
     this.stats.removeEventListener('stats', this.listener);
+    this.resizing.disconnect();
     this.ending.abort();
     clearTimeout(this.waiting);
   }

@@ -5,7 +5,7 @@ import {size} from './show.js';
 
 const width = 300;
 const height = 64;
-const points = 149;
+const least = 30; // points
 
 const series = [
   ['Committed', 'committed', (s) => s.committedBytes, 'keys and values by programs'],
@@ -28,6 +28,7 @@ export function rates(stats) {
 }
 
 function picture(values, most, label) {
+  const points = Math.max(least, values.length);
   const at = (v, i) => [
     (width * (i + points - values.length)) / (points - 1),
     height - 2 - (most > 0 ? (v / most) * (height - 6) : 0),
@@ -38,7 +39,8 @@ function picture(values, most, label) {
     const path = run.map(([v, i]) => at(v, i)).join('L');
     const end = (i) => at(0, i);
     lines.push(svg('path', {class: 'line', d: `M${path}`}));
-    areas.push(svg('path', {class: 'area', d: `M${end(run[0][1])}L${path}L${end(run.at(-1)[1])}Z`}));
+    const [from, to] = [end(run[0][1]), end(run.at(-1)[1])];
+    areas.push(svg('path', {class: 'area', d: `M${from}L${path}L${to}Z`}));
   });
   return svg('svg', {viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img',
     'aria-label': label},

@@ -63,26 +63,28 @@ class Records {
         {class: 'word', title: 'Put it into the query'})),
       el('td', {}, plain(field.type)), el('td', {}, this.marks(about, key, field))));
     return [
-      about.queryable === false && el('p', {class: 'note'}, 'No queries: ', visible(about.why ?? '')),
+      about.queryable === false &&
+        el('p', {class: 'note'}, 'No queries: ', visible(about.why ?? '')),
       el('details', {open: true}, el('summary', {}, 'Fields'),
         el('p', {class: 'note'}, plural(about.count ?? 0, 'record'), '; codec ',
           visible(String(about.codec ?? '?')), '.'),
         table('Fields', [['Field'], ['Type'], ['']], el('tbody', {}, fields))),
-      el('p', {class: 'note'}, 'For example ', el('code', {}, 'age >= 30 and (city = "Ulm" or tags ' +
-        'has "x") order by age desc'), '.'),
+      el('p', {class: 'note'}, 'For example ', el('code', {}, 'age >= 30 and (city = "Ulm" ' +
+        'or tags has "x") order by age desc'), '.'),
     ].filter(Boolean);
   }
 
   marks(about, key, field) {
     const text = (about.indexes ?? []).filter((i) => i.fields.includes(field.name)).map((i) =>
       el('span', {class: 'tag'}, i.unique ? 'unique ' : 'index ', visible(i.name)));
-    return [key.includes(field.name) && el('span', {class: 'tag key'}, 'key'), text];
+    return [key.includes(field.name) && el('span', {class: 'tag marked'}, 'key'), text];
   }
 
   insert(name) {
     const {selectionStart: from, selectionEnd: to, value} = this.query;
     const before = value.slice(0, from);
-    this.query.value = `${before}${before && !/[\s(]$/.test(before) ? ' ' : ''}${name} ${value.slice(to)}`;
+    const space = before && !/[\s(]$/.test(before) ? ' ' : '';
+    this.query.value = `${before}${space}${name} ${value.slice(to)}`;
     this.query.focus();
   }
 
@@ -117,13 +119,12 @@ class Records {
     const n = this.body.rows.length;
     const heads = answer.columns.map((name, i) =>
       [visible(name), answer.rows.length > 0 && answer.rows.every((r) => isNumber(r[i])) && 'n']);
-    this.heads ??= heads;
     if (first === 0) {
       this.heads = heads;
     }
     const read = answer.read === undefined ? '' : `, ${count(answer.read)} read`;
     this.results.replaceChildren(
-      el('p', {class: 'took', role: 'status'}, `${plural(n, 'record')}${this.next ? ' so far' : ''}`,
+      el('p', {class: 'took', role: 'status'}, plural(n, 'record'), this.next && ' so far',
         el('span', {class: 'note'}, ` ${took(answer.micros)}${read}`)),
       n === 0 ? nothing('No record matches.') : table('Records', this.heads, this.body),
       this.next ? button('More …', () => this.load(), {class: 'more'}) : '',
@@ -160,4 +161,5 @@ class Records {
   }
 }
 
-const took = (micros) => (micros < 1000 ? `in ${micros} µs` : `in ${(micros / 1000).toFixed(1)} ms`);
+const took = (micros) =>
+  (micros < 1000 ? `in ${micros} µs` : `in ${(micros / 1000).toFixed(1)} ms`);

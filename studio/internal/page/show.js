@@ -6,8 +6,8 @@ import {el} from './dom.js';
 
 // Controls, marks of direction, and characters without width.
 const unseen = new RegExp('[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160' +
-  '\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f' +
-  '\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0000}-\\u{e0fff}\\ud800-\\udfff]', 'u');
+  '\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164' +
+  '\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0000}-\\u{e0fff}\\ud800-\\udfff]', 'u');
 
 /** isPlain reports whether all characters of a text can be seen as they are, and edited safely. */
 export const isPlain = (text) => !unseen.test(text.replace(/[\n\t]/g, ''));
@@ -50,7 +50,7 @@ function pieces(data, keep = '') {
 /** decode calls onText for the parts of bytes that are UTF-8 and onByte for the other bytes. */
 function decode(bytes, onText, onByte) {
   const strict = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true});
-  const lengthAt = (b) => (b < 0x80 ? 1 : b < 0xc2 ? 0 : b < 0xe0 ? 2 : b < 0xf0 ? 3 : b < 0xf5 ? 4 : 0);
+  const lengthAt = (b) => (b < 0xc2 ? 0 : b < 0xe0 ? 2 : b < 0xf0 ? 3 : b < 0xf5 ? 4 : 0);
   for (let i = 0; i < bytes.length;) {
     let end = i;
     while (bytes[end] < 0x80) {

@@ -3,8 +3,8 @@
 
 import {get} from './api.js';
 
-const pause = 2000; // milliseconds
-const kept = 150; // of the answers
+const pause = 1000; // milliseconds
+const kept = 180; // of the answers
 
 /** Stats keeps the last answers, and dispatches "stats" when there is a new one. */
 export class Stats extends EventTarget {

@@ -54,7 +54,7 @@ const stats = new Stats();
 /** show shows what the address names. */
 async function show() {
   const at = route();
-  if (!views[at.view]) {
+  if (!Object.hasOwn(views, at.view)) {
     location.replace('#');
     return;
   }
@@ -71,7 +71,8 @@ async function show() {
   current = undefined;
   const main = $('main');
   main.replaceChildren(loading());
-  document.title = `${at.view === 'overview' ? 'Overview' : title(at.path).slice(0, 80)} – Stoat studio`;
+  const name = at.view === 'overview' ? 'Overview' : title(at.path).slice(0, 80);
+  document.title = `${name} – Stoat studio`;
   try {
     const bucket = await lookUp(at);
     if (place !== shown) {
@@ -137,9 +138,9 @@ function health() {
     $('health').className = `health ${kind}`;
     $('health').textContent = text;
   }
-  const alarm = error?.status === 0 ?
-    `No connection since ${lostAt ??= clock()}: is the program still running? Trying again.` : trouble;
-  lostAt = error?.status === 0 ? lostAt : undefined;
+  lostAt = kind === 'lost' ? lostAt ?? clock() : undefined;
+  const alarm = kind === 'lost' ?
+    `No connection since ${lostAt}: is the program still running? Trying again.` : trouble;
   $('alarm').hidden = !alarm;
   if (alarm && $('alarm').dataset.text !== alarm) {
     $('alarm').replaceChildren(...visible(alarm));
@@ -190,6 +191,11 @@ async function start() {
   stats.run();
   document.addEventListener('keydown', focusSearch);
   $('unfold').addEventListener('click', () => unfold(!$('frame').classList.contains('unfolded')));
+  $('buckets').addEventListener('click', (event) => {
+    if (event.target.closest('a')) { // even to where one is
+      unfold(false);
+    }
+  });
   $('skip').addEventListener('click', (event) => {
     event.preventDefault();
     $('main').focus();

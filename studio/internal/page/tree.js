@@ -48,7 +48,8 @@ class Branch {
       await this.load();
       [...this.items.values()][known]?.name.focus();
     }, {class: 'more'});
-    const empty = this.items.size === 0 && nothing(this.path ? 'No buckets within.' : 'No buckets.');
+    const empty = this.items.size === 0 &&
+      nothing(this.path ? 'No buckets within.' : 'No buckets.');
     this.foot.replaceChildren(...[answer.next && more, empty].filter(Boolean));
   }
 
