@@ -4,7 +4,7 @@
 import {Axis} from './axis.js';
 import {bytesOf} from './bytes.js';
 import {el, nothing, svg, table} from './dom.js';
-import {blobNodes, blobText, count, plural, size} from './show.js';
+import {blobNodes, blobText, count, plain, plural, size} from './show.js';
 
 const left = 92;
 const row = 34;
@@ -16,7 +16,8 @@ export function levels(shape, room) {
   const width = Math.max(280, room);
   const memtables = shape.memtables ?? [];
   const runs = shape.runs ?? [];
-  if (memtables.length === 0 && runs.length === 0) {
+  const jobs = shape.jobs ?? [];
+  if (memtables.length === 0 && runs.every((run) => run.tables.length === 0)) {
     return nothing('There is nothing in the database yet.');
   }
   const detail = el('p', {class: 'detail'}, 'Point at a block to see its keys and sizes.');
@@ -24,18 +25,20 @@ export function levels(shape, room) {
   const shown = [...young.slice(0, youngMost), ...runs.filter((run) => run.level === 'bottom')];
   const axis = new Axis(shown);
   const most = Math.max(1, ...shown.flatMap((run) => run.tables.map((t) => t.bytes)));
-  const draw = {axis, most, width: width - left - 2, detail};
+  const read = new Set(jobs.flatMap((job) => job.tables ?? []));
+  const draw = {axis, most, read, width: width - left - 2, detail};
   const lines = [line(0, 'Memory', total(memtables), blocksOfMemory(memtables, draw))];
   shown.forEach((run, i) => {
     const name = run.level === 'bottom' ? 'Bottom' : `Young ${i + 1}`;
     lines.push(line(lines.length, name, total(run.tables), blocks(run, draw)));
   });
+  const hidden = Math.max(0, young.length - youngMost) + (shape.moreRuns ?? 0);
   const height = lines.length * row + 4;
   return el('div', {class: 'levels'},
     svg('svg', {viewBox: `0 0 ${width} ${height}`, width, height, role: 'img',
       'aria-label': summary(memtables, young, runs)}, lines),
-    detail, young.length > youngMost &&
-      el('p', {class: 'note'}, `${count(young.length - youngMost)} more young runs are not drawn.`),
+    detail, jobs.map(job), hidden > 0 &&
+      el('p', {class: 'note'}, `${plural(hidden, 'more young run')} not drawn.`),
     list(shown));
 }
 
@@ -70,14 +73,24 @@ function blocksOfMemory(memtables, {width, detail}) {
   });
 }
 
-function blocks(run, {axis, most, width, detail}) {
+/** job returns a line about a flush or a compaction that runs. */
+function job(j) {
+  const why = j.reason ? ` (${plain(j.reason)})` : '';
+  const what = j.kind === 'flush' ? 'A flush' : `A compaction${why}`;
+  const reads = j.count > 0 ? ` of ${plural(j.count, 'table')}` : '';
+  return el('p', {class: 'job'}, `${what}${reads}: ${size(j.bytes)} to read, ${size(j.written)} ` +
+    'written so far.');
+}
+
+function blocks(run, {axis, most, read, width, detail}) {
   const kind = run.level === 'bottom' ? 'bottom' : 'young';
   return run.tables.map((t) => {
     const from = axis.at(bytesOf(t.first));
     const to = axis.at(bytesOf(t.last));
     const tall = kind === 'bottom' ? block : 6 + (block - 6) * Math.sqrt(t.bytes / most);
     const rect = svg('rect', {
-      class: `block ${kind}`, x: left + from * width, y: block - tall, rx: 2,
+      class: `block ${kind}${read.has(t.number) ? ' read' : ''}`, rx: 2,
+      x: left + from * width, y: block - tall,
       width: Math.max(2, (to - from) * width - 1), height: tall,
     }, svg('title', {}, `${blobText(t.first)} … ${blobText(t.last)}\n${sizes(t)}`));
     rect.addEventListener('pointerenter', () => detail.replaceChildren(

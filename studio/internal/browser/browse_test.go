@@ -1,0 +1,129 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/studio"
+)
+
+func TestPage_browsesBucketsKeysAndValues(t *testing.T) {
+	t.Parallel()
+	db := memory(t)
+	ok(t, db.Update(func(tx *stoat.Tx) error {
+		outer, err := tx.CreateBucket([]byte("outer"))
+		if err != nil {
+			return err
+		}
+		inner, err := outer.CreateBucket([]byte("inner"))
+		if err != nil {
+			return err
+		}
+		for i := range 130 {
+			key := fmt.Appendf(nil, "key-%03d", i)
+			if err := inner.Put(key, []byte(`{"n":12345678901234567890}`)); err != nil {
+				return err
+			}
+		}
+		return outer.Put([]byte{0, 1, 0xff}, []byte{0xde, 0xad, 0xbe, 0xef})
+	}))
+	w := visit(t, serve(t, studio.New(db, nil)))
+	w.shows("Overview", "outer", "read-only")
+	w.click("Buckets in outer")
+	w.click("inner")
+	w.shows("key-000", "key-099", "100 keys shown")
+	w.click("More")
+	w.shows("key-129", "130 keys; these are all")
+	w.write("#prefix", "key-12")
+	w.until(`location.hash.includes('prefix=')`)
+	w.shows("10 keys; these are all", "key-129")
+	w.click("key-120")
+	w.shows(`"n": 12345678901234567890`)
+	w.click("Hex")
+	w.shows("7b 22 6e 22")
+	w.run(chromedp.NavigateBack())
+	w.shows(`"n": 12345678901234567890`)
+	w.run(chromedp.NavigateBack())
+	w.until(`document.querySelector('.side').hidden`)
+	w.click("outer")
+	w.shows("00 01 ff")
+	w.write("#prefix", `\x00\x01`)
+	w.shows("1 key; these are all")
+	w.write("#prefix", "nothing")
+	w.shows("No key starts like this")
+}
+
+func TestPage_readsALargeValueInPieces(t *testing.T) {
+	t.Parallel()
+	db := memory(t)
+	value := make([]byte, 150<<10)
+	for i := range value {
+		value[i] = "0123456789abcdef"[i>>12&15]
+	}
+	copy(value[len(value)-8:], "the end.")
+	put(t, db, "large", "key", string(value))
+	w := visit(t, serve(t, studio.New(db, nil)))
+	w.click("large")
+	w.click("key")
+	w.shows("150 KiB", "bytes 0 to 65,536 of 153,600")
+	w.click("On")
+	w.shows("bytes 65,536 to 131,072")
+	w.click("On")
+	w.shows("bytes 131,072 to 153,600", "the end.")
+	link := await[string](w, `document.querySelector('.side a[download]').href`)
+	size := await[int](w, fmt.Sprintf(`fetch(%q).then((a) => a.blob()).then((b) => b.size)`, link))
+	if size != len(value) {
+		t.Errorf("the download has %d bytes, not %d", size, len(value))
+	}
+}
+
+func TestPage_showsAChangeAsItHappens(t *testing.T) {
+	t.Parallel()
+	db := memory(t)
+	put(t, db, "box", "before", "1")
+	w := visit(t, serve(t, studio.New(db, nil)))
+	w.click("box")
+	w.click("Live changes")
+	w.shows("Live, 0 changes")
+	put(t, db, "box", "during", "seen")
+	w.shows("during", "seen", "Live, 1 change")
+	w.click("Pause")
+	put(t, db, "box", "paused", "held back")
+	w.shows("Paused, 1 waiting")
+	if await[bool](w, `document.body.innerText.includes('held back')`) {
+		t.Error("a change is shown while the page is paused")
+	}
+	ok(t, db.Update(func(tx *stoat.Tx) error {
+		b, err := tx.Bucket([]byte("box"))
+		if err != nil {
+			return err
+		}
+		return b.Delete([]byte("before"))
+	}))
+	w.shows("Paused, 2 waiting")
+	w.click("Go on")
+	w.shows("held back", "deleted", "Live, 3 changes")
+}
+
+func TestPage_followsWhatAnotherWrites(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db, err := stoat.Open(dir, nil)
+	ok(t, err)
+	t.Cleanup(func() { ok(t, db.Close()) })
+	put(t, db, "box", "first", "1")
+	h, err := studio.Follow(dir, nil, nil)
+	ok(t, err)
+	t.Cleanup(func() { ok(t, h.Close()) })
+	w := visit(t, serve(t, h))
+	w.shows("follows", "read-only")
+	w.click("box")
+	w.click("Live changes")
+	w.shows("Live, at commit")
+	put(t, db, "box", "second", "2")
+	w.shows("a new state, 1 further")
+	w.click("Keys")
+	w.shows("second")
+}
