@@ -54,3 +54,37 @@ func ExampleDB_BackupTo() {
 	fmt.Printf("%s %v\n", value, err)
 	// Output: Mustela erminea <nil>
 }
+
+// A copy of the moment before something risky, which takes no time and no space at first.
+func ExampleDB_BackupLinked() {
+	parent, err := os.MkdirTemp("", "stoat")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(parent)
+	db, err := stoat.Open(filepath.Join(parent, "db"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Put([]byte("stoat"), []byte("Mustela erminea")); err != nil {
+		log.Fatal(err)
+	}
+
+	dir := filepath.Join(parent, "before the migration")
+	if err := db.BackupLinked(context.Background(), dir); err != nil {
+		log.Fatal(err)
+	}
+	err = db.Update(func(tx *stoat.Tx) error { return tx.DeleteRange(stoat.Range{}) }) // oh no
+	if err != nil {
+		log.Fatal(err)
+	}
+	before, err := stoat.Open(dir, &stoat.Options{ReadOnly: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer before.Close()
+	value, err := before.Get([]byte("stoat"))
+	fmt.Printf("%s %v\n", value, err)
+	// Output: Mustela erminea <nil>
+}

@@ -1,6 +1,7 @@
 package stoat_test
 
 import (
+	"errors"
 	"fmt"
 	"log"
 
@@ -149,4 +150,49 @@ func ExampleTx_Size() {
 		log.Fatal(err)
 	}
 	// Output: 3000000
+}
+
+// The size of a bucket with everything in it: Stats is of one bucket, without those within it.
+func ExampleBucketStats() {
+	db := exampleDB()
+	defer db.Close()
+	var size func(s stoat.KeySpace) (stoat.BucketStats, error)
+	size = func(s stoat.KeySpace) (stoat.BucketStats, error) {
+		total, err := s.Stats()
+		for name := range s.Buckets() {
+			b, err := s.Bucket(name)
+			if err != nil {
+				return total, err
+			}
+			within, err := size(b)
+			if err != nil {
+				return total, err
+			}
+			total.Keys += within.Keys
+			total.Bytes += within.Bytes
+		}
+		return total, err
+	}
+	err := db.Update(func(tx *stoat.Tx) error {
+		book, err := tx.CreateBucket([]byte("book"))
+		if err != nil {
+			return err
+		}
+		chapter, err := book.CreateBucket([]byte("chapter 1"))
+		if err != nil {
+			return err
+		}
+		err = errors.Join(book.Put([]byte("title"), []byte("Winter fur")),
+			chapter.Put([]byte("page 1"), []byte("It snowed.")))
+		if err != nil {
+			return err
+		}
+		total, err := size(tx)
+		fmt.Println(total.Keys, "keys,", total.Bytes, "bytes")
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: 2 keys, 31 bytes
 }

@@ -354,29 +354,3 @@ func ExampleDB_Backup() {
 	fmt.Printf("%s %v\n", value, err)
 	// Output: 100 <nil>
 }
-
-func ExampleSalvage() {
-	dir, err := os.MkdirTemp("", "stoat")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(dir)
-	damaged, saved := filepath.Join(dir, "damaged"), filepath.Join(dir, "saved")
-	db, err := stoat.Open(damaged, nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(db.Put([]byte("stoat"), []byte("Mustela erminea")), db.Close())
-
-	report, err := stoat.Salvage(context.Background(), damaged, saved)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("%d keys, something is lost: %v\n", report.Entries, report.Lost())
-	// Output:
-	// <nil> <nil>
-	// 1 keys, something is lost: false
-}

@@ -111,3 +111,57 @@ func ExampleDB_Watch_mirror() {
 	fmt.Println(accounts, err)
 	// Output: map[alice:100] context canceled
 }
+
+// An audit log of a nested bucket.
+func ExampleDB_WatchBucket() {
+	db, remove := exampleFolder()
+	defer remove()
+	err := db.Update(func(tx *stoat.Tx) error {
+		app, err := tx.CreateBucket([]byte("app"))
+		if err != nil {
+			return err
+		}
+		_, err = app.CreateBucket([]byte("users"))
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	from := db.Position()
+	err = db.Update(func(tx *stoat.Tx) error {
+		app, err := tx.Bucket([]byte("app"))
+		if err != nil {
+			return err
+		}
+		users, err := app.Bucket([]byte("users"))
+		if err != nil {
+			return err
+		}
+		return errors.Join(users.Put([]byte("alice"), nil), users.Delete([]byte("bob")),
+			users.DeleteRange(stoat.Prefix([]byte("test "))))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	kinds := map[stoat.ChangeKind]string{
+		stoat.ChangePut: "put", stoat.ChangeDelete: "deleted", stoat.ChangeDeleteRange: "range deleted",
+	}
+	describe := func(c stoat.Change) string {
+		return fmt.Sprintf("%s: %q %q", kinds[c.Kind], c.Key, c.End)
+	}
+	path := [][]byte{[]byte("app"), []byte("users")}
+	for c, err := range db.WatchBucket(context.Background(), path, stoat.Range{}, from) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(describe(c))
+		if c.Last {
+			break // a program would go on
+		}
+	}
+	// Output:
+	// put: "alice" ""
+	// deleted: "bob" ""
+	// range deleted: "test " "test!"
+}
