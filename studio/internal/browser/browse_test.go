@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/studio"
 )
@@ -126,4 +127,47 @@ func TestPage_followsWhatAnotherWrites(t *testing.T) {
 	w.shows("a new state, 1 further")
 	w.click("Keys")
 	w.shows("second")
+}
+
+func TestPage_drawsTheLevels(t *testing.T) {
+	t.Parallel()
+	w := visit(t, serve(t, studio.New(shop(t), nil)))
+	w.until(`document.querySelectorAll('.levels .bottom').length > 20`)
+	w.until(`document.querySelector('.levels .young') && document.querySelector('.levels .memory')`)
+	w.do(`document.querySelectorAll('.levels .bottom')[20].dispatchEvent(new Event('pointerenter'))`)
+	w.until(`/order\/\d+ to .*order\/\d+: table \d+, .* KiB/.test(
+		document.querySelector('.detail').innerText)`)
+	inside := await[bool](w, `[...document.querySelectorAll('.levels .block')].every((b) => {
+		const [block, room] = [b, b.ownerSVGElement].map((e) => e.getBoundingClientRect());
+		return block.left >= room.left && block.right <= room.right + 1 && block.width > 0;
+	})`)
+	if !inside {
+		t.Error("a block is outside of its picture")
+	}
+	w.click("As a table")
+	w.shows("First key", "orders/order/")
+	w.shows("Committed", "Flushed", "Compacted", "/s")
+}
+
+func TestPage_worksWithTheKeyboard(t *testing.T) {
+	t.Parallel()
+	db := memory(t)
+	put(t, db, "box", "key", "value")
+	w := visit(t, serve(t, studio.New(db, nil)))
+	w.click("box")
+	w.until(`document.activeElement === document.querySelector('h1')`)
+	w.run(chromedp.KeyEvent("/"))
+	w.until(`document.activeElement.id === 'prefix'`)
+	w.run(chromedp.KeyEvent("ke"))
+	w.shows("1 key; these are all")
+	focused := `document.activeElement.innerText`
+	for range 5 { // the box for the order, the button to read again, the key
+		w.run(chromedp.KeyEvent(kb.Tab))
+		if await[string](w, focused) == "key" {
+			break
+		}
+	}
+	w.run(chromedp.KeyEvent(kb.Enter))
+	w.until(`document.activeElement === document.querySelector('.side h2')`)
+	w.shows("Download")
 }

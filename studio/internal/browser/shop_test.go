@@ -37,7 +37,7 @@ func shop(t *testing.T) *stoat.DB {
 	t.Helper()
 	opts := new(stoat.Options)
 	detach := hook.Attach(opts, hook.Settings{Tuning: engine.Tuning{
-		MemtableBytes: 256 << 10, TableBytes: 96 << 10, YoungRuns: 8,
+		MemtableBytes: 192 << 10, TableBytes: 24 << 10, YoungRuns: 7, IdleAfter: time.Hour,
 	}})
 	db, err := stoat.Open(t.TempDir(), opts)
 	detach()

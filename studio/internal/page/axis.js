@@ -31,19 +31,22 @@ export function part(low, key, high) {
   return h > l ? Math.min(1, Math.max(0, (k - l) / (h - l))) : 0.5;
 }
 
+/** ends returns the first and the last key of a table, in order whatever it says. */
+export const ends = (table) => [bytesOf(table.first), bytesOf(table.last)].sort(compare);
+
 /** Axis maps keys to places from 0 to 1. */
 export class Axis {
   constructor(runs) {
     const sum = (run) => run.tables.reduce((n, table) => n + table.bytes, 0);
     const ruler = runs.reduce((a, b) => (a && sum(a) >= sum(b) ? a : b), undefined);
     const keys = runs.flatMap((run) => run.tables)
-      .flatMap((t) => [bytesOf(t.first), bytesOf(t.last)]).sort(compare);
+      .flatMap(ends).sort(compare);
     this.marks = []; // [key, place], ascending
     if (!ruler || keys.length === 0) {
       return;
     }
     const outside = (key) => this.marks.length > 0 && compare(key, this.marks.at(-1)[0]) <= 0;
-    const tables = ruler.tables.map((t) => [bytesOf(t.first), bytesOf(t.last), t.bytes]);
+    const tables = ruler.tables.map((t) => [...ends(t), t.bytes]);
     const low = compare(keys[0], tables[0][0]) < 0;
     const high = compare(keys.at(-1), tables.at(-1)[1]) > 0;
     const margin = 0.06 * sum(ruler);

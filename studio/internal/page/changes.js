@@ -30,8 +30,8 @@ class Changes {
         button('Clear', () => this.clear())),
       this.empty,
       el('table', {class: 'entries changes', hidden: true},
-        el('thead', {}, el('tr', {}, ['Time', 'What', 'Key', 'Value', 'Commit'].map((head) =>
-          el('th', {scope: 'col', class: head === 'Commit' && 'n'}, head)))), this.body));
+        el('thead', {}, el('tr', {}, ['Time', 'What', 'Key', 'Value'].map((head) =>
+          el('th', {scope: 'col'}, head)))), this.body));
     this.table = this.body.parentElement;
     this.connect();
   }
@@ -148,10 +148,10 @@ function stepOf(commit, before) {
 const verbs = {put: 'put', delete: 'deleted', deleteRange: 'range deleted'};
 
 function row(change) {
-  const time = el('td', {class: 'time'}, change.at);
+  const time = el('td', {class: 'time', title: change.commit && `commit ${change.commit}`},
+    change.at);
   if (change.note) {
-    return el('tr', {class: 'noted'}, time, el('td', {colspan: '3'}, change.note),
-      el('td', {class: 'n'}, change.commit ?? ''));
+    return el('tr', {class: 'noted'}, time, el('td', {colspan: '3'}, change.note));
   }
   const clip = (nodes) => el('bdi', {class: 'clip'}, nodes);
   const key = change.kind !== 'deleteRange' ? blobNodes(change.key) : [
@@ -160,6 +160,5 @@ function row(change) {
   return el('tr', {class: change.kind}, time,
     el('td', {}, el('span', {class: 'tag'}, verbs[change.kind] ?? change.kind)),
     el('th', {scope: 'row'}, clip(key)),
-    el('td', {}, change.value ? clip(blobNodes(change.value)) : ''),
-    el('td', {class: 'n'}, change.commit));
+    el('td', {}, change.value ? clip(blobNodes(change.value)) : ''));
 }

@@ -1,8 +1,7 @@
 // The levels of the database as a picture: memtables, young runs, and the bottom run, with their
 // tables as blocks along the keys.
 
-import {Axis} from './axis.js';
-import {bytesOf} from './bytes.js';
+import {Axis, ends} from './axis.js';
 import {el, nothing, svg, table} from './dom.js';
 import {blobNodes, blobText, count, plain, plural, size} from './show.js';
 
@@ -85,8 +84,7 @@ function job(j) {
 function blocks(run, {axis, most, read, width, detail}) {
   const kind = run.level === 'bottom' ? 'bottom' : 'young';
   return run.tables.map((t) => {
-    const from = axis.at(bytesOf(t.first));
-    const to = axis.at(bytesOf(t.last));
+    const [from, to] = ends(t).map((key) => axis.at(key));
     const tall = kind === 'bottom' ? block : 6 + (block - 6) * Math.sqrt(t.bytes / most);
     const rect = svg('rect', {
       class: `block ${kind}${read.has(t.number) ? ' read' : ''}`, rx: 2,
