@@ -1,0 +1,220 @@
+package feed
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/layout"
+)
+
+// StoredValue is a value of a feed that was opened without its Go type. It is valid until the
+// transaction ends, and must not be modified; one of a live loop is valid forever.
+type StoredValue struct {
+	data   []byte
+	kind   string   // of the encodings below; empty if the entry was redacted
+	fields *untyped // of a struct; nil if its schema cannot be read
+	err    error    // why not
+}
+
+// Bytes returns the value as it is stored: a []byte as it was appended, JSON, or an encoded struct.
+func (v StoredValue) Bytes() []byte { return v.data }
+
+// Names returns the names of the fields that a struct was stored with, in the order of its type,
+// with the path of structs around each, as in "home.city". It returns none for other values.
+func (v StoredValue) Names() []string {
+	if v.fields == nil {
+		return nil
+	}
+	return slices.Clone(v.fields.names)
+}
+
+// FieldValue is a field of a value without its Go type: a bool, int64, uint64, float64, string,
+// []byte, [time.Time] or [16]byte; a []any of such values for a list or an array, a map[any]any for
+// a map, a map[string]any for a struct within one of these; as []byte what MarshalBinary has
+// returned; and nil for a nil pointer.
+type FieldValue any
+
+// Field returns a field of a struct, which the caller owns. The error is [stoat.ErrNotFound] if the
+// value was not stored with such a field.
+func (v StoredValue) Field(name string) (FieldValue, error) {
+	if v.err != nil {
+		return nil, v.err
+	}
+	if v.fields != nil {
+		if at := slices.Index(v.fields.names, name); at >= 0 {
+			return v.fields.read[at].Value(v.data)
+		}
+	}
+	return nil, fmt.Errorf("the value has no field %q: %w", name, stoat.ErrNotFound)
+}
+
+// MarshalJSON returns the value as JSON: a struct as an object of its [StoredValue.Names], a []byte
+// in base64, JSON as it is, and a redacted value as null. In structs, a UUID is a string as usual,
+// a time one of RFC 3339, and what MarshalBinary has returned is in base64. Keys of maps become
+// strings, and so do infinite numbers and NaN.
+func (v StoredValue) MarshalJSON() ([]byte, error) {
+	switch {
+	case v.err != nil:
+		return nil, v.err
+	case v.kind == encodedBytes:
+		return json.Marshal(v.data)
+	case v.kind == encodedJSON:
+		if !json.Valid(v.data) {
+			return nil, damaged("the value is not JSON")
+		}
+		return bytes.Clone(v.data), nil
+	case v.fields == nil:
+		return []byte("null"), nil
+	}
+	dst := []byte{'{'}
+	for i, name := range v.fields.names {
+		value, err := v.fields.read[i].Value(v.data)
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", name, err)
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = appendJSON(dst, name); err == nil {
+			dst, err = appendJSON(append(dst, ':'), plain(value))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+// untyped reads the fields of structs of one schema. It is immutable.
+type untyped struct {
+	names []string
+	read  []*layout.Field
+}
+
+func newUntyped(schema *layout.Schema) (*untyped, error) {
+	l, err := layout.FromSchema(schema.Fields, func(string) []string { return nil })
+	if err != nil {
+		return nil, err
+	}
+	d, err := layout.NewDecoder(schema, l)
+	if err != nil {
+		return nil, err
+	}
+	u := new(untyped)
+	for _, f := range schema.Fields {
+		read, err := d.Field(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		u.names, u.read = append(u.names, f.Name), append(u.read, read)
+	}
+	return u, nil
+}
+
+// The encodings of values, without their versions.
+const (
+	encodedStruct = "struct"
+	encodedBytes  = "bytes"
+	encodedJSON   = "json"
+)
+
+// untypedCodec decodes values of any feed. It is safe for concurrent use.
+type untypedCodec struct {
+	format   string
+	encoding string
+
+	mu      sync.Mutex
+	schemas map[uint64]*untyped // by number, those used so far
+}
+
+// newUntypedCodec returns the codec for a stored format.
+func newUntypedCodec(format string) (*untypedCodec, error) {
+	c := &untypedCodec{format: format, schemas: map[uint64]*untyped{}}
+	switch format {
+	case rawCodec[[]byte]{}.name():
+		c.encoding = encodedBytes
+	case jsonCodec[any]{}.name():
+		c.encoding = encodedJSON
+	case (*structCodec[struct{}])(nil).name():
+		c.encoding = encodedStruct
+	default:
+		return nil, fmt.Errorf("entries are stored as %q, which this program does not know: update "+
+			"it: %w", format, stoat.ErrFormat)
+	}
+	return c, nil
+}
+
+func (c *untypedCodec) name() string { return c.format }
+
+func (c *untypedCodec) prepare(*stoat.Tx, *stoat.Bucket) error { return nil }
+
+func (c *untypedCodec) append([]byte, *StoredValue) ([]byte, error) {
+	return nil, fmt.Errorf("append to a feed with its Go type: %w", stoat.ErrReadOnly)
+}
+
+// decode does not fail if the schema is missing or damaged: then the value is there as bytes.
+func (c *untypedCodec) decode(s *session, p []byte, into *StoredValue) error {
+	*into = StoredValue{data: p, kind: c.encoding}
+	if c.encoding == encodedStruct {
+		into.fields, into.err = c.fieldsOf(s, p)
+	}
+	return nil
+}
+
+func (c *untypedCodec) schema() int { return 0 }
+
+// fieldsOf returns what reads the fields of an encoded struct.
+func (c *untypedCodec) fieldsOf(s *session, p []byte) (*untyped, error) {
+	number, err := layout.Number(p)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.schemas[number]; known != nil {
+		return known, nil
+	}
+	schemas, err := s.schemas()
+	if err != nil {
+		return nil, err
+	}
+	stored, err := schemas.Get(schemaKey(number))
+	if errors.Is(err, stoat.ErrNotFound) {
+		return nil, damaged("schema %d is missing", number)
+	}
+	if err != nil {
+		return nil, err
+	}
+	schema, err := layout.ParseSchema(stored)
+	if err == nil && schema.Number != number {
+		err = damaged("it has the number %d", schema.Number)
+	}
+	if err == nil {
+		c.schemas[number], err = newUntyped(schema)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("schema %d: %w", number, err)
+	}
+	return c.schemas[number], nil
+}
+
+// newestSchema returns the schema that was stored last, or nil if there is none.
+func newestSchema(s *session) (*layout.Schema, error) {
+	schemas, err := s.schemas()
+	if err != nil {
+		return nil, err
+	}
+	before := s.tx.Err()
+	for _, p := range schemas.Scan(stoat.Range{Reverse: true, Limit: 1}) {
+		return layout.ParseSchema(p)
+	}
+	if before != nil { // the error belongs to another loop
+		return nil, nil
+	}
+	return nil, s.tx.Err()
+}
