@@ -171,3 +171,29 @@ func TestPage_worksWithTheKeyboard(t *testing.T) {
 	w.until(`document.activeElement === document.querySelector('.side h2')`)
 	w.shows("Download")
 }
+
+func TestPage_readsBucketsAPageAtATime(t *testing.T) {
+	t.Parallel()
+	db := memory(t)
+	ok(t, db.Update(func(tx *stoat.Tx) error {
+		for i := range 300 {
+			if _, err := tx.CreateBucket(fmt.Appendf(nil, "bucket-%03d", i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	s := serve(t, studio.New(db, nil))
+	w := visit(t, s)
+	w.shows("bucket-049")
+	if n := await[int](w, `document.querySelectorAll('.tree li').length`); n != 50 {
+		t.Errorf("the page reads %d buckets at once", n)
+	}
+	w.click("More …")
+	w.shows("bucket-099")
+	w.write("#buckets input", "bucket-27")
+	w.until(`document.querySelector('.tree li .name').innerText === 'bucket-270'`)
+	w.shows("bucket-299")
+	w.click("bucket-299")
+	w.shows("There are no keys in this bucket.")
+}

@@ -2,10 +2,12 @@
 
 import {el} from './dom.js';
 import {jsonNodes} from './json.js';
-import {blobNodes, visible} from './show.js';
+import {blobNodes, blobText, visible} from './show.js';
 
-const isBlob = (v) => typeof v === 'object' && v !== null && typeof v.base64 === 'string' &&
-  typeof v.size === 'number';
+// Records may be JSON of anybody, which may look like bytes: then it is shown as such.
+const isBlob = (v) => typeof v === 'object' && v !== null && Number.isInteger(v.size) &&
+  typeof v.base64 === 'string' && /^(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=)?$/.test(v.base64) &&
+  !v.base64.includes('_') && ['undefined', 'string'].includes(typeof v.text);
 
 /** isNumber reports whether a value is aligned as a number is. */
 export const isNumber = (v) => typeof v === 'number';
@@ -26,6 +28,7 @@ export function cell(v) {
 
 /** compact returns nodes that show an object on a line. */
 function compact(v) {
-  return jsonNodes(JSON.stringify(v)).map((node, i, all) =>
+  const text = JSON.stringify(v, (_, inner) => (isBlob(inner) ? blobText(inner) : inner));
+  return jsonNodes(text).map((node, i, all) =>
     (String(node).startsWith('\n') ? (all[i - 1] === ',' ? ' ' : '') : node));
 }

@@ -4,6 +4,7 @@ import {get} from './api.js';
 import {button, el, facts, failure, loading, nothing, share, table} from './dom.js';
 import {cell} from './cell.js';
 import {count, plain, plural, size, visible, when} from './show.js';
+import {nameOf} from './place.js';
 import {go} from './route.js';
 
 const pageSize = 50;
@@ -40,7 +41,7 @@ class Feed {
   async watch() {
     try {
       if (!document.hidden || !this.seen) {
-        const about = await get('feed', {name: this.at.path}, this.ending.signal);
+        const about = await get('feed', {name: nameOf(this.at.path)}, this.ending.signal);
         this.seen = true;
         this.about.replaceChildren(...this.describe(about));
       }
@@ -84,8 +85,8 @@ class Feed {
     this.foot.replaceChildren(loading());
     const {path, oldest, sublog, address} = this.at;
     try {
-      const answer = await get('entries', {name: path, sublog, address, reverse: oldest ? '' : '1',
-        after: this.next, limit: pageSize}, asking.signal);
+      const answer = await get('entries', {name: nameOf(path), sublog, address, limit: pageSize,
+        reverse: oldest ? '' : '1', after: this.next}, asking.signal);
       this.body.append(...answer.entries.map(row));
       this.next = answer.next;
       const n = this.body.rows.length;

@@ -7,6 +7,9 @@ import {plain} from './show.js';
 /** names returns the names of a path, as bytes. */
 export const names = (path) => (path === '' ? [] : path.split('.').map(fromParameter));
 
+/** nameOf returns the name of a collection or a feed, which is text, by the path of its bucket. */
+export const nameOf = (path) => new TextDecoder().decode(names(path)[0]);
+
 /** title returns the name of a bucket as text. */
 export const title = (path) => (path === '' ? 'root' : plain(names(path).at(-1)));
 

@@ -4,6 +4,7 @@ import {get} from './api.js';
 import {button, el, failure, loading, nothing, table} from './dom.js';
 import {cell, isNumber} from './cell.js';
 import {count, plain, plural, visible} from './show.js';
+import {nameOf} from './place.js';
 import {go} from './route.js';
 
 const pageSize = 50;
@@ -47,7 +48,7 @@ class Records {
 
   async describe(at) {
     try {
-      const about = await get('collection', {name: at.path}, this.ending.signal);
+      const about = await get('collection', {name: nameOf(at.path)}, this.ending.signal);
       this.about.replaceChildren(...this.schema(about));
     } catch (error) {
       if (error.name !== 'AbortError') {
@@ -101,7 +102,7 @@ class Records {
     const asking = this.asking = new AbortController();
     const {path, q} = this.at;
     try {
-      const answer = await get('query', {name: path, q, after: this.next, limit: pageSize},
+      const answer = await get('query', {name: nameOf(path), q, after: this.next, limit: pageSize},
         asking.signal);
       this.next = answer.next;
       this.draw(answer);
