@@ -85,10 +85,11 @@ func TestChanges_areThoseOfTheBucketAndPrefix(t *testing.T) {
 	}
 }
 
-// untilLast reads the changes, whose keys ascend, until that of the key z, and puts it after each
-// gap, since it may fall into another one. It returns how many it was told, and the gaps.
+// untilLast puts the key z, and reads the changes, whose keys ascend, until that of z. It puts it
+// again after each gap, which may have it. It returns how many it was told, and the gaps.
 func untilLast(t testing.TB, db *stoat.DB, lines *bufio.Scanner) (told, gaps int) {
 	t.Helper()
+	ok(t, db.Put([]byte("z"), nil))
 	for last := ""; last != "z"; {
 		name, data := next(t, lines)
 		switch name {
