@@ -1,9 +1,11 @@
 package record_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"strings"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/record"
@@ -116,4 +118,21 @@ func ExampleQuery_AfterMark() {
 	// page 1 has ada@example.org
 	// page 1 has joe@example.org
 	// page 2 has eve@example.org
+}
+
+func ExampleQuery_Context() {
+	db, users := exampleUsers()
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	err := db.View(func(tx *stoat.Tx) error {
+		n, err := users.Query().Where(record.Has("tags", "go")).Context(ctx).Count(tx)
+		fmt.Println(n)
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 2
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"errors"
 
 	"github.com/stoatdb/stoat"
@@ -82,12 +83,32 @@ func (e *exec[T]) walk(whole bool, fn func(*item[T]) error) error {
 		return e.walkCollected(whole, fn)
 	}
 	take := func(key, value []byte) error { return e.take(key, value, whole, fn) }
+	if e.q.ctx != nil {
+		take = untilDone(e.q.ctx, take)
+	}
 	for n := range e.plan.ranges {
 		if err := e.walkRange(n, whole, take); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// contextEvery is how many records a query finds between two looks at its context.
+const contextEvery = 64
+
+// untilDone returns fn, with the error of a context in the place of a call when that is done.
+func untilDone(ctx context.Context, fn func(key, value []byte) error) func(_, _ []byte) error {
+	found := 0
+	return func(key, value []byte) error {
+		if found%contextEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		found++
+		return fn(key, value)
+	}
 }
 
 // walkCollected is walk over several ranges for a body that may write: it finds the records in all
@@ -106,8 +127,12 @@ func (e *exec[T]) walkCollected(whole bool, fn func(*item[T]) error) error {
 	if err := e.s.tx.Err(); err != nil {
 		return err
 	}
+	take := func(key, value []byte) error { return e.take(key, value, whole, fn) }
+	if e.q.ctx != nil {
+		take = untilDone(e.q.ctx, take)
+	}
 	for _, p := range all {
-		if err := e.take(p.key, p.value, whole, fn); err != nil {
+		if err := take(p.key, p.value); err != nil {
 			return err
 		}
 	}

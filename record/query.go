@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -31,6 +32,7 @@ type Query[T any] struct {
 	loop    bool      // runs for the body of a loop, which may write
 	stays   bool      // the body never moves a record from one range to another
 	err     error
+	ctx     context.Context // ends the query early; nil: nothing does
 }
 
 // Query returns the query for all records.
@@ -142,6 +144,13 @@ func (q Query[T]) Fields(names ...string) Query[T] {
 		}
 		q.fields = append(q.fields, c)
 	}
+	return q
+}
+
+// Context makes the query end with the error of ctx when that is done: it looks after every few
+// records that it finds, whether or not they satisfy the predicates.
+func (q Query[T]) Context(ctx context.Context) Query[T] {
+	q.ctx = ctx
 	return q
 }
 
