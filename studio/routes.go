@@ -19,17 +19,19 @@ type route struct {
 func routes() map[string]route {
 	get, post := http.MethodGet, http.MethodPost
 	return map[string]route{
-		"session":  {method: post, open: true, stream: (*Handler).session},
-		"database": {method: get, answer: (*Handler).database},
-		"stats":    {method: get, answer: (*Handler).stats},
-		"shape":    {method: get, answer: (*Handler).shape},
-		"buckets":  {method: get, answer: (*Handler).buckets},
-		"keys":     {method: get, answer: (*Handler).keys},
-		"value":    {method: get, answer: (*Handler).value},
-		"download": {method: get, stream: (*Handler).download},
-		"put":      {method: post, answer: (*Handler).put},
-		"delete":   {method: post, answer: (*Handler).delete},
-		"changes":  {method: get, stream: (*Handler).changes},
+		"session":    {method: post, open: true, stream: (*Handler).session},
+		"database":   {method: get, answer: (*Handler).database},
+		"stats":      {method: get, answer: (*Handler).stats},
+		"shape":      {method: get, answer: (*Handler).shape},
+		"buckets":    {method: get, answer: (*Handler).buckets},
+		"keys":       {method: get, answer: (*Handler).keys},
+		"value":      {method: get, answer: (*Handler).value},
+		"download":   {method: get, stream: (*Handler).download},
+		"put":        {method: post, answer: (*Handler).put},
+		"delete":     {method: post, answer: (*Handler).delete},
+		"collection": {method: get, answer: (*Handler).collection},
+		"query":      {method: get, answer: (*Handler).query},
+		"changes":    {method: get, stream: (*Handler).changes},
 	}
 }
 
