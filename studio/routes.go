@@ -31,6 +31,8 @@ func routes() map[string]route {
 		"delete":     {method: post, answer: (*Handler).delete},
 		"collection": {method: get, answer: (*Handler).collection},
 		"query":      {method: get, answer: (*Handler).query},
+		"feed":       {method: get, answer: (*Handler).feed},
+		"entries":    {method: get, answer: (*Handler).entries},
 		"changes":    {method: get, stream: (*Handler).changes},
 	}
 }
