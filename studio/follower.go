@@ -3,6 +3,7 @@ package studio
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -52,12 +53,10 @@ func follow(dir string, opts *stoat.Options) (*follower, error) {
 		f.opts = *opts
 	}
 	f.opts.ReadOnly = true
-	_, release, err := f.acquire()
-	if err != nil {
-		return nil, err
-	}
-	release()
-	return f, nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refresh()
+	return f, f.err
 }
 
 func (f *follower) follows() bool { return true }
@@ -68,7 +67,11 @@ func (f *follower) acquire() (*stoat.DB, func(), error) {
 	defer f.mu.Unlock()
 	f.refresh()
 	if f.err != nil {
-		return nil, nil, f.err
+		err := f.err
+		if inner := errors.Unwrap(err); inner != nil {
+			err = inner // without the advice for programmers
+		}
+		return nil, nil, fmt.Errorf("the database cannot be opened at the moment: %w", err)
 	}
 	s := f.state
 	s.users++
