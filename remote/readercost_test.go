@@ -52,10 +52,18 @@ func shippedOneByOne(t testing.TB, n, flushed int) *memstore.Store {
 			ok(t, db.Ship(t.Context()))
 		}
 	}
-	for n > 64 && len(names(t, store, "state/")) == 0 {
+	for n > 64 && stateIn(t, store) < uint64(flushed) {
 		runtime.Gosched() // it is stored in the background
 	}
 	return store
+}
+
+// stateIn returns the number of the newest state in a store; 0 if there is none.
+func stateIn(t testing.TB, store objstore.Store) uint64 {
+	t.Helper()
+	s, err := logOf(t, store).Newest(t.Context())
+	ok(t, err)
+	return s.Number
 }
 
 func tablesIn(t testing.TB, store objstore.Store) int {
@@ -70,10 +78,12 @@ func TestOpenReader_takesThreeRoundTrips(t *testing.T) {
 		name                                        string
 		transactions, flushed, trips, lists, others int
 	}{
-		// LIST states, LIST log, GET log objects; LIST states for the claim
-		{"without a state", 20, 0, 4, 3, 1 + 20},
-		// LIST states, GET state and LIST log, GET log objects
+		// LIST states and log, GET log objects; LIST states for the claim
+		{"without a state", 20, 0, 3, 3, 1 + 20},
+		// LIST states and log, GET state and the log objects after it, GET those that are pending
 		{"with a state", 78, 56, 3, 2, 1 + 32},
+		// LIST states and log, GET state and LIST log, GET log objects
+		{"with a long log", 270, 250, 3, 3, 1 + 32},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := shippedOneByOne(t, c.transactions, c.flushed)
@@ -99,6 +109,34 @@ func TestOpenReader_takesThreeRoundTrips(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestOpenReader_looksBackOnceForAllClaims(t *testing.T) {
+	store := shippedOneByOne(t, 5, 0)
+	for i := range 4 {
+		db := mustOpen(t, store, memfs.New())
+		ok(t, db.Put(fmt.Appendf(nil, "key%d", i), []byte("another")))
+		ok(t, db.Close())
+	}
+	if states := names(t, store, "state/"); len(states) > 0 {
+		t.Fatalf("there is %s, so claims are not read", states[0])
+	}
+	synctest.Test(t, func(t *testing.T) {
+		client := faultstore.NewServer(store).Client(nil)
+		const trip = time.Second
+		began := time.Now()
+		r, err := remote.OpenReader(t.Context(), distant{client, trip}, "", nil)
+		ok(t, err)
+		if took, lists := time.Since(began), client.Count(faultstore.List); took != 3*trip || lists != 3 {
+			t.Errorf("opening takes %v, with %d lists", took, lists)
+		}
+		got, err := r.Get([]byte("key3"))
+		ok(t, err)
+		if string(got) != "another" {
+			t.Errorf("the reader shows %q", got)
+		}
+		ok(t, r.Close())
+	})
 }
 
 func TestReader_asksLessOftenWhileNothingHappens(t *testing.T) {

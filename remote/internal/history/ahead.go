@@ -105,6 +105,16 @@ func (a *ahead) missing(names []string) (missing []string) {
 	return missing
 }
 
+// through returns the number of the last log object before the first one after n that is missing.
+func (a *ahead) through(n uint64) uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for a.objects[logName(n+1)] != nil {
+		n++
+	}
+	return n
+}
+
 // forget drops what was fetched and not asked for.
 func (a *ahead) forget() {
 	a.mu.Lock()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -21,15 +20,26 @@ type Follower struct {
 	newest *object.State // of those that are stored, as far as this follower has looked
 
 	origin object.ID // of the first log object; zero unless it was opened by Open
+
+	toClaim bool   // claims need no look back
+	looked  looked // the last look back
+}
+
+// looked is a look back at the newest state, after objects were fetched.
+type looked struct {
+	through uint64 // the last one of them
+	newest  uint64 // the number of the newest state
 }
 
 // newFollower returns a follower at a state of the log.
 func newFollower(l Log, s *object.State) *Follower {
-	fetched := l.newAhead()
+	return followerOf(l, l.newAhead(), s)
+}
+
+// followerOf is newFollower with objects that were fetched already.
+func followerOf(l Log, fetched *ahead, s *object.State) *Follower {
 	l.Store = fetched
-	f := &Follower{log: &l, ahead: fetched}
-	f.jumpTo(s)
-	return f
+	return &Follower{log: &l, ahead: fetched, state: s, newest: s, read: newReadIDs(s)}
 }
 
 // Follow returns a follower that begins at the newest state.
@@ -43,18 +53,20 @@ func (l *Log) Follow(ctx context.Context) (*Follower, error) {
 
 // Open returns a follower of the database in the store, whichever that is, and the number of the
 // last object in its log. It is ready to read up to there without another request, except one for
-// each claim: so a log is read in three round trips, whatever its length. If there is no database,
-// the error matches objstore.ErrNotExist.
+// all claims together: so a log is read in three round trips, whatever its length, or in two if it
+// is short and nothing is pending. If there is no database, the error matches objstore.ErrNotExist.
 func (l *Log) Open(ctx context.Context) (f *Follower, end uint64, err error) {
 	whichever := *l
 	whichever.anyDatabase = true
-	s, listed, err := whichever.newestAndAfter(ctx)
+	fetched := l.newAhead()
+	s, listed, err := whichever.newestAndAfter(ctx, fetched)
 	if err != nil {
 		return nil, 0, err
 	}
 	from := cmp.Or(s, Start([16]byte{}))
-	f = newFollower(whichever, from)
-	if err := f.ahead.fetch(ctx, append(pendingNames(from), namesOf(listed)...)); err != nil {
+	f = followerOf(whichever, fetched, from)
+	needed := append(pendingNames(from), namesOf(listed)...)
+	if err := fetched.fetch(ctx, fetched.missing(needed)); err != nil {
 		return nil, 0, err
 	}
 	if s == nil {
@@ -69,33 +81,10 @@ func (l *Log) Open(ctx context.Context) (f *Follower, end uint64, err error) {
 	return f, max(f.state.Number, lastOf(listed)), nil
 }
 
-// newestAndAfter returns the newest state, or nil if there is none, and the log objects after it.
-func (l *Log) newestAndAfter(
-	ctx context.Context,
-) (s *object.State, listed []objstore.Object, err error) {
-	for {
-		n, err := l.newestNumber(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		err = l.together(
-			func() (err error) {
-				if n > 0 {
-					s, err = l.stateAt(ctx, n)
-				}
-				return err
-			},
-			func() (err error) {
-				listed, err = l.listedAfter(ctx, n, math.MaxUint64)
-				return err
-			},
-		)
-		if errors.Is(err, objstore.ErrNotExist) {
-			continue // a newer one exists, and this one was deleted
-		}
-		return s, listed, err
-	}
-}
+// ToClaim says that the follower reads only to claim. Then a claim that it reads needs no look
+// back: that after its own claim is about all that was read. What it shows before may be no state
+// of the database.
+func (f *Follower) ToClaim() { f.toClaim = true }
 
 // start returns the state before the first log object, which was fetched if there is one.
 func (f *Follower) start() (*object.State, error) {
@@ -124,6 +113,9 @@ func (f *Follower) State() *object.State { return f.state }
 // there is no newer state.
 func (f *Follower) Next(ctx context.Context) (o *object.Log, moved bool, err error) {
 	next, o, err := f.log.advance(ctx, f.state)
+	if err != nil {
+		f.looked = looked{} // what was fetched before it may be asked for again
+	}
 	switch {
 	case errors.Is(err, objstore.ErrNotExist):
 		return nil, false, nil
@@ -155,8 +147,20 @@ func (f *Follower) Next(ctx context.Context) (o *object.Log, moved bool, err err
 }
 
 // lookBack asks the newest state whether a claim counts. If it does not, the follower is behind,
-// and jumps.
+// and jumps. One answer is about all objects that were fetched before: none of them was missing and
+// created anew if no state is as new.
 func (f *Follower) lookBack(ctx context.Context, o *object.Log) (bool, error) {
+	if f.toClaim || o.Number <= f.looked.through && o.Number > f.looked.newest {
+		return true, nil
+	}
+	look := looked{through: f.ahead.through(o.Number)}
+	var err error
+	if look.newest, err = f.log.newestNumber(ctx); err != nil {
+		return false, err
+	}
+	if f.looked = look; look.newest < o.Number {
+		return true, nil
+	}
 	newest, err := f.log.newestFrom(ctx, o.Number)
 	if err != nil || newest == nil || hasClaim(newest, o.Number, o.ID) {
 		return err == nil, err
@@ -193,7 +197,7 @@ func (f *Follower) moveTo(next *object.State) {
 // jumpTo goes on from a state that was read.
 func (f *Follower) jumpTo(newest *object.State) {
 	f.state, f.newest = newest, newest
-	f.read = newReadIDs(newest)
+	f.read, f.looked = newReadIDs(newest), looked{}
 	f.ahead.forget()
 }
 

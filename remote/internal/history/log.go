@@ -33,6 +33,7 @@ type Log struct {
 	// Parallel is how many requests are made at the same time, if there are many. 0: 32.
 	Parallel int
 
+	short       int  // how many log objects are listed before the newest state is known; 0: shortMost
 	anyDatabase bool // which one is in the store is not known yet
 }
 

@@ -21,7 +21,7 @@ func (l *Log) Present(ctx context.Context) (*object.State, error) {
 	err := l.together(
 		func() error { return l.identify(ctx) },
 		func() (err error) {
-			s, listed, err = whichever.newestAndAfter(ctx)
+			s, listed, err = whichever.newestAndAfter(ctx, nil)
 			return err
 		},
 	)

@@ -25,7 +25,11 @@ func (s *sim) write(ctx context.Context, log *Log) error {
 	}
 	as := log.Claim
 	if s.rng.IntN(2) == 0 {
-		as = log.claimFollowing
+		log.short = s.rng.IntN(6)
+		toClaim := s.rng.IntN(2) == 0
+		as = func(ctx context.Context, claim object.Claim) (*Writer, error) {
+			return log.claimFollowing(ctx, claim, toClaim)
+		}
 	}
 	w, err := as(ctx, claim)
 	if err != nil {
@@ -83,8 +87,10 @@ func copied(w *Writer, log *Log) *Writer {
 }
 
 // claimFollowing takes the role of the writer as a reader does that becomes the writer: after it
-// has followed the log.
-func (l *Log) claimFollowing(ctx context.Context, claim object.Claim) (*Writer, error) {
+// has followed the log, perhaps only for that.
+func (l *Log) claimFollowing(
+	ctx context.Context, claim object.Claim, toClaim bool,
+) (*Writer, error) {
 	f, _, err := l.Open(ctx)
 	if errors.Is(err, objstore.ErrNotExist) {
 		return l.Claim(ctx, claim)
@@ -92,6 +98,7 @@ func (l *Log) claimFollowing(ctx context.Context, claim object.Claim) (*Writer, 
 	if err != nil {
 		return nil, err
 	}
+	f.toClaim = toClaim
 	for {
 		end, _, err := f.Fetch(ctx)
 		for err == nil && f.State().Number < end {
@@ -228,6 +235,7 @@ func (s *sim) open(ctx context.Context, log *Log) (f *Follower, err error) {
 	if s.rng.IntN(2) == 0 {
 		return log.Follow(ctx)
 	}
+	log.short = s.rng.IntN(6)
 	f, _, err = log.Open(ctx)
 	return f, err
 }

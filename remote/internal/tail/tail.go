@@ -39,8 +39,9 @@ const (
 type Config struct {
 	Poll, PollMax time.Duration // between two looks at the log: at first, and if nothing happens
 
-	// AtOnce says that TakeOver is called at once, so its first try need not look at the log again,
-	// and that its caller is told what fails rather than waiting for a store to recover.
+	// AtOnce says that TakeOver is called at once, and that nobody reads before. So claims in the log
+	// need no look back, the first try need not look at the log again, and its caller is told what
+	// fails rather than waiting for a store to recover.
 	AtOnce bool
 
 	// Replica opens the replica of a database, whose log begins with the object of the given id.
@@ -86,6 +87,9 @@ func Open(ctx context.Context, log *history.Log, c Config) (*Tail, error) {
 	var err error
 	if t.follower, end, err = log.Open(ctx); err != nil {
 		return nil, err
+	}
+	if c.AtOnce {
+		t.follower.ToClaim()
 	}
 	if t.replica, err = c.Replica(t.follower.State().Database, t.follower.Origin()); err != nil {
 		return nil, err
