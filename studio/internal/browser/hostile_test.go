@@ -70,12 +70,17 @@ func showAll(w *window, hash string) {
 	w.do(fmt.Sprintf(`(location.hash = %q)`, hash))
 	w.until(fmt.Sprintf(`location.hash === %q && document.querySelector('.foot')?.innerText`, hash))
 	w.until(`document.querySelector('.foot').innerText.includes('these are all')`)
-	w.fits("the keys of " + hash)
+	w.fits(fmt.Sprintf("the keys of %.80s", hash))
+	tall := await[float64](w, `Math.max(0, ...[...document.querySelectorAll('tbody tr, .tree .row')]
+		.map((row) => row.getBoundingClientRect().height))`)
+	if tall > 120 {
+		w.t.Errorf("a row of %.80s is %v points high", hash, tall)
+	}
 	keys := await[int](w, `document.querySelectorAll('tbody [data-id]').length`)
 	for i := range keys {
 		w.do(fmt.Sprintf(`document.querySelectorAll('tbody [data-id] a')[%d].click()`, i))
 		w.until(`document.querySelector('tr.chosen') && document.querySelector('.side .value')`)
-		w.fits(fmt.Sprintf("value %d of %s", i, hash))
+		w.fits(fmt.Sprintf("value %d of %.80s", i, hash))
 		w.do(`history.back()`)
 		w.until(`document.querySelector('.side').hidden`)
 	}

@@ -19,11 +19,14 @@ type scene struct {
 }
 
 func scenes() []scene {
-	const orders = "view=keys&path=b3JkZXJz"
+	orders, customers := "view=keys&path=b3JkZXJz", "view=records&path=Y3VzdG9tZXJz"
+	const query = "age+%3E%3D+70+and+city+%3D+%22Ulm%22+order+by+age+desc"
 	return []scene{
 		{"overview", "light", 1280, 860, "view=overview", levelsDrawn},
 		{"overview-dark", "dark", 1280, 860, "view=overview", levelsDrawn},
 		{"keys", "light", 1280, 760, orders + "&key=b3JkZXIvMDAwMDAy", valueShown},
+		{"records", "light", 1280, 860, customers + "&q=" + query, shows("Plan")},
+		{"feed", "light", 1280, 760, "view=feed&path=ZXZlbnRz", shows("invoices")},
 		{"changes", "light", 1280, 600, "view=changes&path=b3JkZXJz", shows("put")},
 		{"phone", "light", 390, 780, "view=overview", levelsDrawn},
 		{"phone-dark", "dark", 390, 780, orders, shows("order/000009")},
