@@ -154,7 +154,7 @@ func TestEntries_areShownSafely(t *testing.T) {
 	ok(t, err)
 	structs, err := feed.Open[event](db, "structs", nil)
 	ok(t, err)
-	large := strings.Repeat("large ", 4<<20)
+	large := strings.Repeat("large ", 3<<19)
 	update(t, db, func(tx *stoat.Tx) error {
 		for _, text := range []string{"", "<script>\x00\u202e", large, large} {
 			p := []byte(text)

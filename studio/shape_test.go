@@ -74,6 +74,8 @@ func TestShape_sumsUpNeighbours(t *testing.T) {
 				t.Errorf("after %q comes %+v", before, r)
 			}
 			before = r.Last.Base64
+			ends := placeRowOf(run.Tables[tables-1].Last, bucketNames{}).Base64
+			equal(t, string(before), string(ends))
 		}
 		equal(t, tables, n)
 		equal(t, size, 10*n)
