@@ -127,10 +127,10 @@ class Records {
     this.results.replaceChildren(
       el('p', {class: 'took', role: 'status'}, plural(n, 'record'), this.next && ' so far',
         el('span', {class: 'note'}, ` ${took(answer.micros)}${read}`)),
+      el('details', {class: 'planned', open: true}, el('summary', {}, 'Plan'),
+        el('pre', {class: 'plan'}, visible(answer.plan ?? '', '\n'))),
       n === 0 ? nothing('No record matches.') : table('Records', this.heads, this.body),
-      this.next ? button('More …', () => this.load(), {class: 'more'}) : '',
-      el('details', {open: true}, el('summary', {}, 'Plan'),
-        el('pre', {class: 'plan'}, visible(answer.plan ?? '', '\n'))));
+      this.next ? button('More …', () => this.load(), {class: 'more'}) : '');
     if (first > 0) {
       this.body.rows[first]?.scrollIntoView({block: 'nearest'});
     }
