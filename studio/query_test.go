@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -238,4 +239,24 @@ func TestCollection_describesKeyFieldsAndIndexes(t *testing.T) {
 		"{rank optional int16} {notes map[string]string} "+
 		"{meals list of struct{What string, Gram float32}} {story string}]")
 	equal(t, fmt.Sprint(d.Indexes), "[{age [age] false} {name [name] true} {tags [tags] false}]")
+}
+
+func TestQuery_givesUpWhenItFindsNothing(t *testing.T) {
+	db := memory(t)
+	animals(t, db, 100)
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	ok(t, db.View(func(tx *stoat.Tx) error {
+		s, err := record.OpenStored(tx, "animals")
+		ok(t, err)
+		for _, q := range []record.Query[record.Row]{s.Query().Where(record.Lt("mass", -1)).AnyOrder(),
+			s.Query().OrderBy("mass")} {
+			err = new(queryAnswer).run(ctx, tx, s, q, place{}, 10)
+			if statusOf(err) != http.StatusServiceUnavailable ||
+				!strings.Contains(err.Error(), "scans all") {
+				t.Errorf("%v", err)
+			}
+		}
+		return nil
+	}))
 }
