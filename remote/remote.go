@@ -173,8 +173,8 @@ type DB struct {
 }
 
 // newDB returns a database that is not open. Its source is for ctx, until it is.
-func newDB(ctx context.Context, store objstore.Store, o *Options) (*DB, error) {
-	db := &DB{store: &meter{Store: store}, wait: o.CloseTimeout}
+func newDB(ctx context.Context, store *meter, o *Options) (*DB, error) {
+	db := &DB{store: store, wait: o.CloseTimeout}
 	source, err := ship.NewSource(ctx, db.store)
 	if err == nil {
 		db.shipper = ship.New(source, o.shipping())
@@ -218,7 +218,7 @@ func open(
 	if err != nil {
 		return nil, err
 	}
-	db, err := newDB(ctx, store, &o)
+	db, err := newDB(ctx, &meter{Store: store}, &o)
 	if err != nil {
 		return nil, err
 	}

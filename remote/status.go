@@ -16,7 +16,9 @@ type Status struct {
 	Shipped uint64        // the newest commit that the store has, with all before it
 	Lag     time.Duration // for how long the oldest other commit has waited, at most; 0: there is none
 
-	Requests uint64 // to the store, since the database was opened
+	// Requests is how many were made to the store since the database was opened, or the reader that
+	// became its writer, with those for files that are only there.
+	Requests uint64
 	Bytes    uint64 // sent to the store since then
 
 	Failed error // why the last request failed, which may be tried again; nil if it did not

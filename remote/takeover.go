@@ -59,7 +59,7 @@ func (r *Reader) takeOver(
 	if err := engine.Vacant(files, dir); err != nil {
 		return nil, err
 	}
-	db, err := newDB(ctx, r.store.Store, &o)
+	db, err := newDB(ctx, r.store, &o)
 	if err == nil {
 		err = r.takeOverAs(ctx, db, files, dir, o, settings)
 	}

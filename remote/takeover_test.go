@@ -181,6 +181,12 @@ func TestTakeOver_takesFourRoundTrips(t *testing.T) {
 				_, err = db.Get([]byte("key0")) // in a table that was not read
 				ok(t, err)
 				ok(t, db.Close())
+				settle()
+				// The last look of the reader may have ended before it arrived.
+				made, told := client.Count(), int(db.Status().Requests)
+				if told != made && told != made+1 {
+					t.Errorf("%d requests are made, and the status says %d", made, told)
+				}
 				_ = writer.Close() // it is fenced
 			})
 		})
