@@ -66,11 +66,13 @@ func TestKeyFile_mustHoldAKey(t *testing.T) {
 	}
 }
 
-func TestKeyFile_isNotForOtherPrograms(t *testing.T) {
-	db := filepath.Join(t.TempDir(), "db")
+func TestKeyFile_isForOtherPrograms(t *testing.T) {
+	installProgram(t, importProgram)
 	key := keyFile(t, strings.Repeat("ab", keyfile.Bytes))
-	r := execute(t, "", "import", "-key-file", key, "-bolt", db+".bolt", db)
-	fails(t, r, exitUsage, "-key-file does not work with this source")
+	r := execute(t, "", "import", "-key-file", key, "-bolt", "x.db", "to")
+	equal(t, r.out, "<-bolt=x.db>\n<-key-file="+key+">\n<-->\n<to>\n")
+	short := keyFile(t, "ab")
+	fails(t, execute(t, "", "import", "-key-file", short, "-bolt", "x.db", "to"), exitUsage, short)
 }
 
 func TestRekey_changesTheKey(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/bucketpath"
 	"github.com/stoatdb/stoat/internal/commands/intake"
+	"github.com/stoatdb/stoat/internal/commands/keyfile"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
@@ -91,6 +92,7 @@ type options struct {
 	skipBad       bool   // for sqlite
 	bucket        []string
 	restart, json bool
+	keyFile       string // has the key of db; may be ""
 	db            string
 	recordsMax    int // records in a transaction; 0 is the default; not a flag
 }
@@ -111,6 +113,8 @@ func parse(args []string) (*options, error) {
 		o.bucket, err = bucketpath.Parse(text)
 		return err
 	})
+	o.flags.StringVar(&o.keyFile, "key-file", "",
+		"`FILE` has the key of the database DB, in hex or binary")
 	var names []string
 	for len(args) > 0 {
 		if err := o.flags.Parse(args); err != nil {
@@ -207,7 +211,11 @@ func (o *options) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 // write imports the source, showing progress on stderr if that is a terminal.
 func (o *options) write(ctx context.Context, from source, stderr io.Writer) (*intake.Job, error) {
-	db, err := stoat.Open(o.db, nil)
+	key, err := o.key()
+	if err != nil {
+		return nil, err
+	}
+	db, err := stoat.Open(o.db, &stoat.Options{Key: key})
 	if err != nil {
 		return nil, err
 	}
@@ -232,6 +240,18 @@ func (o *options) write(ctx context.Context, from source, stderr io.Writer) (*in
 		return job, nil
 	}
 	return job, errors.Join(err, closeErr)
+}
+
+// key returns the key of the database; nil if it is not encrypted.
+func (o *options) key() ([]byte, error) {
+	if o.keyFile == "" {
+		return nil, nil
+	}
+	content, err := os.ReadFile(o.keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the key: %w", err)
+	}
+	return keyfile.Parse(o.keyFile, content)
 }
 
 // readAll does a started job.

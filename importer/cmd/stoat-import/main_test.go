@@ -54,7 +54,13 @@ func fails(t testing.TB, code int, words string, args ...string) {
 // dump returns all that is in a database: a line for each key and each bucket with its sequence.
 func dump(t testing.TB, dir string) string {
 	t.Helper()
-	db, err := stoat.Open(dir, &stoat.Options{ReadOnly: true})
+	return dumpKeyed(t, dir, nil)
+}
+
+// dumpKeyed is dump of a database that is encrypted with a key, unless that is nil.
+func dumpKeyed(t testing.TB, dir string, key []byte) string {
+	t.Helper()
+	db, err := stoat.Open(dir, &stoat.Options{ReadOnly: true, Key: key})
 	ok(t, err)
 	var b strings.Builder
 	ok(t, db.View(func(tx *stoat.Tx) error {
