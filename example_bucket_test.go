@@ -196,3 +196,27 @@ func ExampleBucketStats() {
 	}
 	// Output: 2 keys, 31 bytes
 }
+
+// Numbers that continue those of an earlier system.
+func ExampleTx_SetSequence() {
+	db := exampleDB()
+	defer db.Close()
+	err := db.Update(func(tx *stoat.Tx) error {
+		last, err := tx.Sequence()
+		if err != nil {
+			return err
+		}
+		if last < 10_000 {
+			if err := tx.SetSequence(10_000); err != nil {
+				return err
+			}
+		}
+		id, err := tx.NextSequence()
+		fmt.Println(id)
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: 10001
+}

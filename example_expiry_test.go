@@ -39,3 +39,28 @@ func ExampleTx_TTL() {
 	// 1h0m0s true <nil>
 	// 0s false <nil>
 }
+
+// A lock that its owner holds for a while: nobody else can release it, and it ends by itself.
+func ExampleTx_CompareAndDelete() {
+	db := exampleDB()
+	defer db.Close()
+	err := db.Update(func(tx *stoat.Tx) error {
+		if err := tx.PutTTL([]byte("lock"), []byte("alice"), time.Hour); err != nil {
+			return err
+		}
+		for _, owner := range []string{"bob", "alice"} {
+			released, err := tx.CompareAndDelete([]byte("lock"), []byte(owner))
+			if err != nil {
+				return err
+			}
+			fmt.Println(owner, released)
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// bob false
+	// alice true
+}

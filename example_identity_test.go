@@ -39,8 +39,19 @@ func ExampleDB_Identity() {
 		log.Fatal(err)
 	}
 	defer restored.Close()
-	if id := restored.Identity(); id != known {
-		fmt.Println("restored from a backup of the same database:", id.Database == known.Database)
+	compare := func(now, before stoat.Identity) {
+		switch {
+		case now == before:
+			fmt.Println("nothing is missing")
+		case now.Database == before.Database:
+			fmt.Println("restored from a backup of the same database")
+		default:
+			fmt.Println("another database")
+		}
 	}
-	// Output: restored from a backup of the same database: true
+	compare(db.Identity(), known)
+	compare(restored.Identity(), known)
+	// Output:
+	// nothing is missing
+	// restored from a backup of the same database
 }

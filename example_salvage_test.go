@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -212,4 +213,23 @@ func ExampleTx_Salvaged() {
 		}
 	}
 	// Output: checking
+}
+
+// A report that was stored as JSON, such as that of stoat salvage -json, is shown to a person.
+func ExampleSalvageReport_String() {
+	const stored = `{"source": "my.db", "destination": "saved.db", "manifest": "MANIFEST",
+		"tables": 3, "logs": 1, "lostValues": 1, "entries": 9, "bytes": 321,
+		"keys": [{"bucket": ["photos"], "key": "d2ludGVy", "why": "000004.values is damaged"}]}`
+	var report stoat.SalvageReport
+	if err := json.Unmarshal([]byte(stored), &report); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(report.String())
+	// Output:
+	// 9 keys with their values were written to saved.db
+	// (321 bytes). Read 3 tables and 1 logs of my.db.
+	// Something is lost; everything not listed below is intact.
+	//
+	// Lost values, whose keys were left out:
+	//   bucket "photos", key "winter": 000004.values is damaged
 }

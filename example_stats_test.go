@@ -30,3 +30,25 @@ func ExampleDB_Stats() {
 	// Output:
 	// {Commits:1 CommittedBytes:21}
 }
+
+// What happened between two moments, as a monitor shows it. The sizes are of one moment.
+func ExampleStats() {
+	db := exampleDB()
+	defer db.Close()
+	report := func(before, now stoat.Stats) {
+		fmt.Println(now.Commits-before.Commits, "commits of",
+			now.CommittedBytes-before.CommittedBytes, "bytes,", now.NoSpace-before.NoSpace, "failed")
+		fmt.Println(now.Entries, "entries in", now.Tables, "tables and memory")
+	}
+	before := db.Stats()
+	for i := range 10 {
+		if err := db.Put(fmt.Appendf(nil, "key %d", i), []byte("value")); err != nil {
+			panic(err)
+		}
+	}
+	report(before, db.Stats())
+
+	// Output:
+	// 10 commits of 110 bytes, 0 failed
+	// 10 entries in 0 tables and memory
+}

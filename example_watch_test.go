@@ -165,3 +165,35 @@ func ExampleDB_WatchBucket() {
 	// deleted: "bob" ""
 	// range deleted: "test " "test!"
 }
+
+// Reading everything and then following what changes leaves no gap, whoever writes in between.
+func ExampleTx_Position() {
+	db, remove := exampleFolder()
+	defer remove()
+	if err := db.Put([]byte("alice"), []byte("100")); err != nil {
+		log.Fatal(err)
+	}
+	var from stoat.Position
+	err := db.View(func(tx *stoat.Tx) error {
+		from = tx.Position()
+		for key, value := range tx.Scan(stoat.Range{}) {
+			fmt.Printf("%s: %s\n", key, value)
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := db.Put([]byte("bob"), []byte("50")); err != nil {
+		log.Fatal(err)
+	}
+	for c, err := range db.Watch(context.Background(), stoat.Range{Limit: 1}, from) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: %s, later: %v\n", c.Key, c.Value, c.Position > from)
+	}
+	// Output:
+	// alice: 100
+	// bob: 50, later: true
+}

@@ -1,6 +1,7 @@
 package feed_test
 
 import (
+	"errors"
 	"fmt"
 	"log"
 	"sync"
@@ -133,4 +134,31 @@ func ExampleFeed_Append() {
 		log.Fatal(err)
 	}
 	// Output: 6 messages
+}
+
+// A feed that was deleted and made anew with another type has to be opened again.
+func ExampleErrOutdated() {
+	db, messages := openMessages()
+	defer db.Close()
+	err := db.Update(func(tx *stoat.Tx) error { return tx.DeleteBucket([]byte("messages")) })
+	if err != nil {
+		log.Fatal(err)
+	}
+	type Login struct{ User string }
+	logins, err := feed.Open(db, "messages", &feed.Options[Login]{Encoding: feed.EncodingAuto})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = db.Update(func(tx *stoat.Tx) error {
+		if _, err := logins.Append(tx, &Login{"alice"}); err != nil {
+			return err
+		}
+		_, err := messages.Append(tx, &Message{Author: "alice"})
+		fmt.Println("outdated:", errors.Is(err, feed.ErrOutdated))
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: outdated: true
 }

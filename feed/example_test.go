@@ -197,7 +197,7 @@ func ExampleFeed_Redact() {
 			return err
 		}
 		_, err := messages.Get(tx, 1)
-		fmt.Println(err)
+		fmt.Println(errors.Is(err, feed.ErrRedacted), err)
 		for e, err := range messages.Query().Through(2).WithRedacted().All(tx) {
 			if err != nil {
 				return err
@@ -210,7 +210,7 @@ func ExampleFeed_Redact() {
 		log.Fatal(err)
 	}
 	// Output:
-	// feed "messages": entry 1: entry is redacted
+	// true feed "messages": entry 1: entry is redacted
 	// 0 false "Hello"
 	// 1 true ""
 	// 2 false "1"

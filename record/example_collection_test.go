@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"errors"
 	"fmt"
 	"log"
 
@@ -139,7 +140,7 @@ func ExampleView_Range() {
 	// joe@example.org 41
 }
 
-// Clear costs the same however many records there are. Verify is for tests of programs.
+// Clear costs the same however many records there are.
 func ExampleCollection_Clear() {
 	db, users := exampleUsers()
 	defer db.Close()
@@ -151,11 +152,82 @@ func ExampleCollection_Clear() {
 		if err != nil {
 			return err
 		}
-		fmt.Println(n, users.Name(), users.Verify(tx))
+		fmt.Println(n, users.Name())
 		return nil
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	// Output: 0 users <nil>
+	// Output: 0 users
+}
+
+// Update stores what the function makes of a record, and nothing if it returns an error.
+func ExampleCollection_Update() {
+	db, users := exampleUsers()
+	defer db.Close()
+	move := func(tx *stoat.Tx, key record.Key, city string) error {
+		return users.Update(tx, key, func(u *User) error {
+			if u.Home.City == city {
+				return errors.New("lives there already")
+			}
+			u.Home.City = city
+			return nil
+		})
+	}
+	err := db.Update(func(tx *stoat.Tx) error {
+		fmt.Println(move(tx, 1, "Ulm"))
+		fmt.Println(move(tx, 2, "Ulm"))
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// <nil>
+	// collection "users", key 2: lives there already
+}
+
+// A query and a view are values: a program keeps those that it uses often.
+func ExampleView() {
+	db, users := exampleUsers()
+	defer db.Close()
+	var (
+		byAge  *record.View[User] = users.By("age")
+		gopher record.Query[User] = users.Query().Where(record.Has("tags", "go"))
+	)
+	err := db.View(func(tx *stoat.Tx) error {
+		for u, err := range byAge.All(tx) {
+			if err != nil {
+				return err
+			}
+			fmt.Println(u.Email, u.Age)
+			if u.Age > 30 {
+				break
+			}
+		}
+		n, err := gopher.Count(tx)
+		fmt.Println(n, "with the tag go")
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// bob@example.org 20
+	// ada@example.org 36
+	// 2 with the tag go
+}
+
+// A program that doubts a collection has its indexes made anew from the records.
+func ExampleCollection_Reindex() {
+	db, users := exampleUsers()
+	defer db.Close()
+	err := db.Update(func(tx *stoat.Tx) error {
+		if err := users.Reindex(tx); err != nil {
+			return err
+		}
+		return users.Verify(tx)
+	})
+	fmt.Println(err)
+	// Output: <nil>
 }

@@ -1,9 +1,11 @@
 package record_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log"
+	"slices"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/record"
@@ -169,4 +171,89 @@ func ExampleIndex() {
 	// ada votes: true
 	// bob votes: true
 	// ada votes: false
+}
+
+// A tool that compares what the codecs take for the records of a program.
+func ExampleCodec() {
+	type Point struct {
+		ID   int64 `stoat:"id,key"`
+		X, Y float64
+	}
+	size := map[record.Codec]uint64{}
+	codecs := []record.Codec{record.CodecBinary, record.CodecJSON, record.CodecGob}
+	for _, codec := range codecs {
+		db, err := stoat.OpenMemory(nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer db.Close()
+		points, err := record.Open(db, "points", &record.Options[Point]{Codec: codec})
+		if err != nil {
+			log.Fatal(err)
+		}
+		err = db.Update(func(tx *stoat.Tx) error {
+			if err := points.Put(tx, &Point{1, 0.25, 0.75}); err != nil {
+				return err
+			}
+			b, err := tx.Bucket([]byte("points"))
+			if err != nil {
+				return err
+			}
+			stats, err := b.Stats()
+			size[codec] = stats.Bytes
+			return err
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	slices.SortFunc(codecs, func(a, b record.Codec) int { return cmp.Compare(size[a], size[b]) })
+	for _, codec := range codecs {
+		fmt.Println(codec.String())
+	}
+	// Output:
+	// binary
+	// json
+	// gob
+}
+
+// A program keeps on using a collection that a newer version of it has changed: it must reopen it.
+func ExampleErrOutdated() {
+	db, users := exampleUsers()
+	defer db.Close()
+	type UserV2 struct {
+		ID    int64  `stoat:"id,key"`
+		Email string `stoat:"email,unique"`
+	}
+	if _, err := record.Open[UserV2](db, "users", nil); err != nil {
+		log.Fatal(err)
+	}
+	err := db.Update(func(tx *stoat.Tx) error {
+		err := users.Insert(tx, &User{ID: 1})
+		fmt.Println("outdated:", errors.Is(err, record.ErrOutdated))
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: outdated: true
+}
+
+// Insert, unlike Put, never replaces a record.
+func ExampleErrExists() {
+	db, users := exampleUsers()
+	defer db.Close()
+	err := db.Update(func(tx *stoat.Tx) error {
+		err := users.Insert(tx, &User{ID: 1, Email: "new@example.org"})
+		fmt.Println("exists:", errors.Is(err, record.ErrExists))
+		u, err := users.Get(tx, 1)
+		fmt.Println(u.Email)
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// exists: true
+	// ada@example.org
 }

@@ -32,7 +32,7 @@ func ExamplePredicate() {
 				}
 				ids = append(ids, u.ID)
 			}
-			fmt.Println(ids, p)
+			fmt.Println(ids, p.String())
 		}
 		return nil
 	})

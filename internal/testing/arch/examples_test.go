@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestExamples_showTheAPI wants an example with output to use each exported function, type and
-// method.
+// TestExamples_showTheAPI wants an example with output to use each exported function, type, method,
+// constant and variable.
 func TestExamples_showTheAPI(t *testing.T) {
 	for _, pkg := range []string{".", "record", "feed", "tuple"} {
 		for _, name := range withoutExample(load(t, library), pkg) {
@@ -57,7 +57,7 @@ func noteNames(used map[string]bool, code ast.Node) {
 	})
 }
 
-// exportedBy returns the functions, types and methods of exported types that a declaration exports.
+// exportedBy returns the names that a declaration exports, and methods with their types.
 func exportedBy(d ast.Decl) (names []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -72,10 +72,15 @@ func exportedBy(d ast.Decl) (names []string) {
 		}
 	case *ast.GenDecl:
 		for _, spec := range d.Specs {
-			if spec, isType := spec.(*ast.TypeSpec); isType && spec.Name.IsExported() {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
 				names = append(names, spec.Name.Name)
+			case *ast.ValueSpec:
+				for _, name := range spec.Names {
+					names = append(names, name.Name)
+				}
 			}
 		}
 	}
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
 }
