@@ -24,7 +24,8 @@ type bucketsAnswer struct {
 	Next    string      `json:"next,omitempty"` // continues after this page
 }
 
-// bucketRow is what is known of a bucket, without the buckets within it.
+// bucketRow is what is known of a bucket, without the buckets within it, unless they are parts of a
+// collection or a feed.
 type bucketRow struct {
 	Name     blob       `json:"name"`
 	Path     string     `json:"path"`
@@ -110,10 +111,46 @@ func describeBucket(
 		name := path[len(path)-1]
 		row.Name = head(name, len(name), keyShown)
 	}
-	if row.Sequence, err = b.Sequence(); err == nil && len(path) == 1 {
-		row.Kind, err = kindOf(b)
+	if row.Sequence, err = b.Sequence(); err != nil || len(path) != 1 {
+		return row, err
 	}
-	return row, err
+	if row.Kind, err = kindOf(b); err != nil || row.Kind == plainBucket {
+		return row, err
+	}
+	parts := partsMost
+	return row, row.addParts(b, &parts)
+}
+
+// partsMost is how many buckets of a collection or a feed are looked at for its size. Few have more.
+const partsMost = 100
+
+// addParts adds the sizes of the buckets within b, which are parts of a collection or a feed, until
+// none is left to look at.
+func (row *bucketRow) addParts(b stoat.KeySpace, left *int) error {
+	for name := range b.Buckets() {
+		if *left--; *left < 0 {
+			return nil
+		}
+		part, err := b.Bucket(name)
+		if err != nil {
+			return err
+		}
+		stats, err := part.Stats()
+		if err != nil {
+			return err
+		}
+		row.Bytes += stats.Bytes
+		row.Stored += stats.StoredBytes
+		row.Zstd += stats.ZstdBytes
+		row.Pattern += stats.PatternBytes
+		if row.Kind == feedBucket && string(name) == entriesBucket {
+			row.Keys = stats.Keys
+		}
+		if err := row.addParts(part, left); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bucketKind is what the contents of a bucket are.
@@ -124,6 +161,9 @@ const (
 	collectionBucket bucketKind = "collection" // of package record
 	feedBucket       bucketKind = "feed"       // of package feed
 )
+
+// entriesBucket is the bucket of a feed that has a key for each entry.
+const entriesBucket = "entries"
 
 // kindOf returns the kind of a bucket in the root.
 func kindOf(b stoat.KeySpace) (bucketKind, error) {
@@ -136,7 +176,7 @@ func kindOf(b stoat.KeySpace) (bucketKind, error) {
 	if err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
 		return plainBucket, err
 	}
-	for _, name := range []string{"entries", "sublogs", "redacted", "consumers", "schemas"} {
+	for _, name := range []string{entriesBucket, "sublogs", "redacted", "consumers", "schemas"} {
 		_, err := b.Bucket([]byte(name))
 		switch {
 		case errors.Is(err, stoat.ErrBucketNotFound):

@@ -3,6 +3,7 @@ package studio
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat"
@@ -115,5 +116,31 @@ func TestBuckets_tellWhatTheyHold(t *testing.T) {
 			}
 		}
 		equal(t, row.Kind, want)
+	}
+}
+
+func TestBuckets_addWhatCollectionsAndFeedsAreMadeOf(t *testing.T) {
+	db := memory(t)
+	notes, err := record.Open(db, "notes", &record.Options[note]{
+		Indexes: []record.Index{{Name: "text", Fields: []string{"Text"}}},
+	})
+	ok(t, err)
+	log, err := feed.Open[note](db, "log", nil)
+	ok(t, err)
+	text := strings.Repeat("x", 1000)
+	update(t, db, func(tx *stoat.Tx) error {
+		ok(t, notes.Put(tx, &note{ID: 1, Text: text}))
+		for range 3 {
+			_, err := log.Append(tx, &note{Text: text})
+			ok(t, err)
+		}
+		return nil
+	})
+	rows := get[bucketsAnswer](browse(t, New(db, nil)), "buckets").Buckets
+	if row := rows[0]; row.Keys != 3 || row.Bytes < 3000 {
+		t.Errorf("a feed of 3 entries of 1 kB: %+v", row)
+	}
+	if row := rows[1]; row.Keys != 1 || row.Bytes < 2000 {
+		t.Errorf("a record of 1 kB that is indexed: %+v", row)
 	}
 }
