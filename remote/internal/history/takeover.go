@@ -20,7 +20,7 @@ const jumpFrom = 256
 
 // Fetch fetches what the log has in addition, however much that is, in two round trips, and returns
 // the number of the last object. The follower then reads up to there without another request,
-// except one for each claim. If it is far behind the newest state, it jumps there first.
+// except one for all claims together. If it is far behind the newest state, it jumps there first.
 func (f *Follower) Fetch(ctx context.Context) (end uint64, jumped bool, err error) {
 	var listed []objstore.Object
 	var newest uint64

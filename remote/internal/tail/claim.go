@@ -86,7 +86,9 @@ func (t *Tail) tryClaim(
 	if err != nil {
 		return nil, true, err
 	}
+	before := t.follower.State()
 	w, err = t.follower.Claim(ctx, as, claim)
+	t.behind = t.behind || t.follower.State() != before // a claim that does not count makes it jump
 	return w, false, err
 }
 

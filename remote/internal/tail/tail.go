@@ -56,7 +56,7 @@ type Tail struct {
 	config   Config
 	follower *history.Follower
 	replica  *engine.Replica
-	claims   int       // of the state whose branches the replica knows
+	claimed  object.ID // the newest claim of the state whose branches the replica knows
 	behind   bool      // the replica is not at the follower's state
 	looked   time.Time // when the newest state was asked for
 	touched  time.Time // when the last try ended
@@ -246,10 +246,10 @@ func (t *Tail) apply(o *object.Log, s *object.State) error {
 
 // setBranch tells the replica the branch of a state, if there was another claim.
 func (t *Tail) setBranch(s *object.State) {
-	if len(s.Claims) == t.claims {
+	if len(s.Claims) == 0 || s.Claims[len(s.Claims)-1].ID == t.claimed {
 		return
 	}
-	t.claims = len(s.Claims)
+	t.claimed = s.Claims[len(s.Claims)-1].ID
 	t.config.Claimed(s.Claims)
 	ended := make([]engine.Ended, len(s.Ends))
 	for i, b := range s.Ends {
