@@ -39,6 +39,10 @@ func TestContext_endsWhatFindsNothing(t *testing.T) {
 			}
 			cancel()
 		}
+		if _, err := c.Query().Context(ctx).Where(record.Ge("age", 0)).Sum(tx, "age"); !errors.Is(err,
+			context.Canceled) {
+			t.Errorf("a sum over an index ends with %v", err)
+		}
 		_, err := c.Query().Context(ctx).Where(record.Ne("note", "")).Count(tx)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("count: %v", err)

@@ -41,10 +41,13 @@ func (q *Query[T]) eachCovered(tx *stoat.Tx, p plan, fn func(*tuple.Reader) erro
 		return q.c.wrap(err)
 	}
 	var reader tuple.Reader // reused, so that entries need no allocation
+	each := untilDone(q.ctx, func(entry, _ []byte) error {
+		reader = *tuple.NewReader(entry)
+		return fn(&reader)
+	})
 	for _, span := range p.ranges {
 		for entry := range bucket.Keys(stoat.Range{Start: span.low, End: span.high}) {
-			reader = *tuple.NewReader(entry)
-			if err := fn(&reader); err != nil {
+			if err := each(entry, nil); err != nil {
 				return q.c.wrap(err)
 			}
 		}

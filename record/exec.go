@@ -82,10 +82,9 @@ func (e *exec[T]) walk(whole bool, fn func(*item[T]) error) error {
 	if len(e.plan.ranges) > 1 && e.writes && !e.q.stays {
 		return e.walkCollected(whole, fn)
 	}
-	take := func(key, value []byte) error { return e.take(key, value, whole, fn) }
-	if e.q.ctx != nil {
-		take = untilDone(e.q.ctx, take)
-	}
+	take := untilDone(e.q.ctx, func(key, value []byte) error {
+		return e.take(key, value, whole, fn)
+	})
 	for n := range e.plan.ranges {
 		if err := e.walkRange(n, whole, take); err != nil {
 			return err
@@ -97,8 +96,12 @@ func (e *exec[T]) walk(whole bool, fn func(*item[T]) error) error {
 // contextEvery is how many records a query finds between two looks at its context.
 const contextEvery = 64
 
-// untilDone returns fn, with the error of a context in the place of a call when that is done.
+// untilDone returns fn, with the error of a context in the place of a call when that is done. A nil
+// context never is.
 func untilDone(ctx context.Context, fn func(key, value []byte) error) func(_, _ []byte) error {
+	if ctx == nil {
+		return fn
+	}
 	found := 0
 	return func(key, value []byte) error {
 		if found%contextEvery == 0 {
@@ -115,22 +118,21 @@ func untilDone(ctx context.Context, fn func(key, value []byte) error) func(_, _ 
 // ranges before it calls fn, so that the body cannot move a record into or out of a later range.
 func (e *exec[T]) walkCollected(whole bool, fn func(*item[T]) error) error {
 	var all []pair
+	collect := untilDone(e.q.ctx, func(key, value []byte) error {
+		all = append(all, pair{key, value})
+		return nil
+	})
 	for n := range e.plan.ranges {
-		err := e.walkRange(n, whole, func(key, value []byte) error {
-			all = append(all, pair{key, value})
-			return nil
-		})
-		if err != nil {
+		if err := e.walkRange(n, whole, collect); err != nil {
 			return err
 		}
 	}
 	if err := e.s.tx.Err(); err != nil {
 		return err
 	}
-	take := func(key, value []byte) error { return e.take(key, value, whole, fn) }
-	if e.q.ctx != nil {
-		take = untilDone(e.q.ctx, take)
-	}
+	take := untilDone(e.q.ctx, func(key, value []byte) error {
+		return e.take(key, value, whole, fn)
+	})
 	for _, p := range all {
 		if err := take(p.key, p.value); err != nil {
 			return err

@@ -82,7 +82,6 @@ func TestAnyOrder_readsPagesByTheSameIndex(t *testing.T) {
 	for i := range 100 {
 		put(t, db, c, randomPerson(r, int64(i)))
 	}
-	paged := 0
 	view(t, db, func(tx *stoat.Tx) error {
 		for range 200 {
 			q := c.Query().Where(randomCondition(r, 1).Predicate)
@@ -92,10 +91,9 @@ func TestAnyOrder_readsPagesByTheSameIndex(t *testing.T) {
 			all := q.AnyOrder()
 			wantEqual(t, "keys: "+q.Explain(tx), sortedKeys(collect(t, all.Keys(tx))),
 				sortedKeys(collect(t, q.Keys(tx))))
-			if all.After(nil).Err() != nil {
-				continue
+			if err := all.After(nil).Err(); err != nil {
+				t.Fatalf("%s: %v", q.Explain(tx), err)
 			}
-			paged++
 			var keys []tuple.Tuple
 			for last := (*person)(nil); ; {
 				page := collect(t, all.After(last).Limit(3).All(tx))
@@ -113,9 +111,6 @@ func TestAnyOrder_readsPagesByTheSameIndex(t *testing.T) {
 		wantError(t, fmt.Errorf("%s", ages), "a range of the index age")
 		return nil
 	})
-	if paged < 100 {
-		t.Errorf("only %d queries had pages", paged)
-	}
 }
 
 // sortedKeys returns integer keys in order.

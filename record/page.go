@@ -105,7 +105,11 @@ func (p *plan) startAfter(at *pageStart, reverse bool) (other *column) {
 	var low []byte
 	for i, c := range p.columns {
 		if i >= p.single {
-			low = append(low, at.values[c]...)
+			value, ok := at.values[c]
+			if !ok {
+				value = p.fixed(c)
+			}
+			low = append(low, value...)
 			continue
 		}
 		one := p.used[i].spans[0].low

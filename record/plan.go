@@ -72,7 +72,7 @@ func (s *shape) newPlan(x *index, columns []*column, where []condition, order []
 		}
 	}
 	p.exact = points && depth == len(columns) && depth > 0 && (x == nil || x.Unique)
-	p.sorted = p.givesOrder(order, where, s.key)
+	p.sorted = p.givesOrder(order, s.key)
 	p.finishScore(order != nil)
 	return p
 }
@@ -115,13 +115,13 @@ func (p *plan) finishScore(ordered bool) {
 
 // givesOrder reports whether the plan yields records in the given order, and then by key. Columns
 // with a single value do not matter for the order.
-func (p *plan) givesOrder(order []*column, where []condition, key []*column) bool {
-	wanted := slices.DeleteFunc(slices.Clone(order), func(c *column) bool {
-		return slices.ContainsFunc(where, func(w condition) bool {
-			return w.column == c && len(w.spans) == 1 && w.spans[0].point()
-		})
-	})
+func (p *plan) givesOrder(order, key []*column) bool {
+	isFixed := func(c *column) bool { return p.fixed(c) != nil }
+	wanted := slices.DeleteFunc(slices.Clone(order), isFixed)
 	given := p.columns[min(p.single, len(p.columns)):]
+	if p.index != nil {
+		given = slices.DeleteFunc(slices.Clone(given), isFixed)
+	}
 	switch {
 	case p.index == nil:
 		return begins(given, wanted)
@@ -131,6 +131,22 @@ func (p *plan) givesOrder(order []*column, where []condition, key []*column) boo
 		return false
 	}
 	return p.index.Unique || begins(key, wanted[len(given):])
+}
+
+// fixed returns the element of a column that has a single value in the result, or nil. A list has
+// one if the ranges guarantee it: what lies in them are entries of that element.
+func (p *plan) fixed(c *column) []byte {
+	for _, w := range p.used {
+		if w.column == c && w.single() {
+			return w.spans[0].low
+		}
+	}
+	for _, w := range p.rest {
+		if w.column == c && !c.list && w.single() {
+			return w.spans[0].low
+		}
+	}
+	return nil
 }
 
 // begins reports whether the list begins with the others.

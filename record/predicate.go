@@ -90,6 +90,9 @@ type condition struct {
 	said   []Predicate // what it was compiled from; all must hold
 }
 
+// single reports whether the condition leaves its column one value.
+func (c *condition) single() bool { return len(c.spans) == 1 && c.spans[0].point() }
+
 // String returns the condition as text for Explain.
 func (c *condition) String() string {
 	text := ""
