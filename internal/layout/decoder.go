@@ -90,6 +90,9 @@ func bothStored(one, other, stored string) error {
 // add adds a field that is stored at the given place.
 func (d *Decoder) add(f *leaf, stored *Named, at int) error {
 	if f.val.loose != nil {
+		if stored.Type.Kind.fixed() { // which no type becomes
+			return damaged("schema: field %s is stored as %s and as %s", f.Name, stored.Type, f.val.loose)
+		}
 		d.addField(f, stored.Type, at)
 		return nil
 	}

@@ -2,10 +2,13 @@ package layout
 
 import (
 	"encoding"
+	"errors"
 	"math/rand/v2"
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
 )
 
 // generic returns what Field.Value returns of a value in a field, or within another value.
@@ -167,5 +170,20 @@ func TestValue_refusesDamage(t *testing.T) {
 	}
 	if refused == 0 {
 		t.Error("nothing was refused")
+	}
+}
+
+func TestNewDecoder_refusesALooseFieldThatIsStoredFixed(t *testing.T) {
+	text := &Type{Kind: String}
+	l, err := FromSchema([]Named{{Name: "x", Type: &Type{Kind: Map, Key: text, Elem: text}}},
+		func(string) []string { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := &Schema{Number: 1, Fields: []Named{
+		{Name: "x", Type: &Type{Kind: Int32}}, {Name: "text", Type: text},
+	}}
+	if _, err := NewDecoder(stored, l); !errors.Is(err, corrupt.Err) {
+		t.Errorf("error %v, want %v", err, corrupt.Err)
 	}
 }
