@@ -121,7 +121,7 @@ func describeBucket(
 	return row, row.addParts(b, &parts)
 }
 
-// partsMost is how many buckets of a collection or a feed are looked at for its size. Few have more.
+// partsMost is how many buckets of a collection or a feed are looked at for its size.
 const partsMost = 100
 
 // addParts adds the sizes of the buckets within b, which are parts of a collection or a feed, until
