@@ -114,7 +114,8 @@ func describeBucket(
 	if row.Sequence, err = b.Sequence(); err != nil || len(path) != 1 {
 		return row, err
 	}
-	if row.Kind, err = kindOf(b); err != nil || row.Kind == plainBucket {
+	row.Kind, err = kindOf(b, path[0])
+	if err != nil || row.Kind != collectionBucket && row.Kind != feedBucket {
 		return row, err
 	}
 	parts := partsMost
@@ -160,13 +161,21 @@ const (
 	plainBucket      bucketKind = "bucket"
 	collectionBucket bucketKind = "collection" // of package record
 	feedBucket       bucketKind = "feed"       // of package feed
+	spacesBucket     bucketKind = "spaces"     // of package replica
+	raftBucket       bucketKind = "raft"       // of package raftstore
 )
 
 // entriesBucket is the bucket of a feed that has a key for each entry.
 const entriesBucket = "entries"
 
 // kindOf returns the kind of a bucket in the root.
-func kindOf(b stoat.KeySpace) (bucketKind, error) {
+func kindOf(b stoat.KeySpace, name []byte) (bucketKind, error) {
+	switch string(name) { // other modules keep these
+	case "replica":
+		return spacesBucket, nil
+	case "raftstore":
+		return raftBucket, nil
+	}
 	meta, err := b.Bucket([]byte("meta"))
 	if err == nil {
 		if found, err := meta.Has([]byte("definition")); found || err != nil {

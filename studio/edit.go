@@ -73,7 +73,7 @@ func (h *Handler) edit(
 	return struct{}{}, err
 }
 
-// wantPlain returns an error if a bucket is part of a collection or a feed.
+// wantPlain returns an error if a bucket is part of what another package keeps.
 func wantPlain(tx *stoat.Tx, path [][]byte) error {
 	if len(path) == 0 {
 		return nil
@@ -82,10 +82,10 @@ func wantPlain(tx *stoat.Tx, path [][]byte) error {
 	if err != nil {
 		return err
 	}
-	kind, err := kindOf(b)
+	kind, err := kindOf(b, path[0])
 	if err == nil && kind != plainBucket {
-		err = problemf(http.StatusForbidden, "the keys of a %s belong together: change it with its "+
-			"program", kind)
+		err = problemf(http.StatusForbidden, "the keys of this bucket (%s) belong together: change "+
+			"them with the program that keeps it", kind)
 	}
 	return err
 }

@@ -102,6 +102,29 @@ func TestPut_ofAReadOnlyDatabaseIsRefused(t *testing.T) {
 }
 
 // The records of a collection and its indexes would disagree.
+func TestPut_leavesWhatOtherModulesKeepAlone(t *testing.T) {
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) error {
+		for _, name := range []string{"replica", "raftstore"} {
+			b, err := tx.CreateBucket([]byte(name))
+			ok(t, err)
+			_, err = b.CreateBucket([]byte("states"))
+			ok(t, err)
+		}
+		return nil
+	})
+	b := browse(t, New(db, &Options{Write: true}))
+	for _, at := range []string{path("replica"), path("replica", "states"), path("raftstore")} {
+		status, text := b.post("put", editRequest{Path: at, Key: []byte("k")})
+		refused(t, status, text, http.StatusForbidden, "belong together")
+	}
+	for _, row := range get[bucketsAnswer](b, "buckets").Buckets {
+		if row.Kind == plainBucket {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
 func TestPut_leavesCollectionsAlone(t *testing.T) {
 	db := memory(t)
 	notes, err := record.Open[note](db, "notes", nil)

@@ -90,8 +90,11 @@ func sameOrigin(r *http.Request, isAPI bool) error {
 	return nil
 }
 
-// bodyMost is the maximum size of a request.
-const bodyMost = 16 << 20
+// The maximum size of a request, and of one without a session.
+const (
+	bodyMost     = 16 << 20
+	openBodyMost = 4 << 10
+)
 
 // wantJSON returns an error unless the body of a request says that it is JSON.
 func wantJSON(r *http.Request) error {

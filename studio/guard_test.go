@@ -51,6 +51,12 @@ func TestToken_emptyIsNoneBeforeTheFirst(t *testing.T) {
 	refused(t, status, text, http.StatusUnauthorized)
 }
 
+func TestSession_refusesALongRequest(t *testing.T) {
+	b := visit(t, New(memory(t), nil))
+	status, text := b.post("session", map[string]string{"token": strings.Repeat("x", openBodyMost)})
+	refused(t, status, text, http.StatusBadRequest, "too large")
+}
+
 func TestSession_isInACookieOfThePathOnly(t *testing.T) {
 	h := New(memory(t), nil)
 	b := visit(t, h)

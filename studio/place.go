@@ -26,7 +26,6 @@ type placeRow struct {
 	Text    string `json:"text"`
 	Size    int    `json:"size"` // of the key
 	Catalog bool   `json:"catalog,omitempty"`
-	Path    string `json:"path,omitempty"` // of the bucket, if it is known
 
 	place stoat.Place
 }
@@ -51,9 +50,8 @@ func (p *placeRow) name(names bucketNames) {
 	}
 	switch path := names[p.place.Bucket]; {
 	case path != nil:
-		p.Path = formatPath(path)
 		for _, name := range path {
-			text.WriteString(readable(name) + "/")
+			text.WriteString(name + "/")
 		}
 	case p.place.Bucket != 0:
 		fmt.Fprintf(&text, "bucket %d/", p.place.Bucket)
@@ -77,15 +75,16 @@ func readable(p []byte) string {
 	return "0x" + hex.EncodeToString(shown) + rest
 }
 
-// bucketNames is the paths of buckets by their numbers; nil if a path is wanted and not known.
-type bucketNames map[uint64][][]byte
+// bucketNames is the readable paths of buckets by their numbers; nil if a path is wanted and not
+// known.
+type bucketNames map[uint64][]string
 
 // find finds paths that are wanted, as far as that is cheap: the database finds buckets by their
 // names only, so finding one by its number means to look at all.
 func (n bucketNames) find(ctx context.Context, tx *stoat.Tx) error {
 	type level struct {
 		in   stoat.KeySpace
-		path [][]byte
+		path []string
 	}
 	left, looked, end := len(n), 0, time.Now().Add(walkTime)
 	if _, wanted := n[0]; wanted {
@@ -101,7 +100,7 @@ func (n bucketNames) find(ctx context.Context, tx *stoat.Tx) error {
 			if err != nil {
 				return err
 			}
-			path := append(slices.Clone(at.path), slices.Clone(name))
+			path := append(slices.Clone(at.path), readable(name))
 			if known, wanted := n[b.ID()]; wanted && known == nil {
 				n[b.ID()] = path
 				left--

@@ -26,6 +26,7 @@ type queryAnswer struct {
 	Columns []string            `json:"columns"`
 	Rows    [][]json.RawMessage `json:"rows"`
 	Next    string              `json:"next,omitempty"` // continues after this page
+	Cut     bool                `json:"cut,omitempty"`  // there are more, but no next page
 	Micros  int64               `json:"micros"`
 }
 
@@ -149,7 +150,8 @@ func (a *queryAnswer) goOn(
 	if paged {
 		at.mark, err = q.Mark(last)
 	} else if at.skipped += n; at.skipped > skippedMost {
-		return nil // an index would give more
+		a.Cut = true // an index would give more
+		return nil
 	}
 	if err == nil {
 		a.Next = formatBytes(at.append(nil))

@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"net/http"
+	"time"
 )
 
 // route is an endpoint of the API. Either answer or stream is set.
@@ -65,22 +66,42 @@ func (h *Handler) serveRoute(w http.ResponseWriter, r *http.Request, to route) e
 		if err := wantJSON(r); err != nil {
 			return err
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, bodyMost)
+		limitBody(w, r, to.open)
 	}
 	if to.stream != nil {
 		return to.stream(h, w, r)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
-	defer cancel()
-	if err := take(ctx, h.working); err != nil {
-		return err
-	}
-	defer func() { <-h.working }()
-	answer, err := to.answer(h, r.WithContext(ctx))
+	answer, err := h.answer(r, to)
 	if err != nil {
 		return err
 	}
+	control := http.NewResponseController(w)
+	deadline(control)
+	defer noDeadline(control)
 	return send(w, answer)
+}
+
+// limitBody bounds the size of a request, and the time in which it must come. The server lifts the
+// latter before the next request.
+func limitBody(w http.ResponseWriter, r *http.Request, open bool) {
+	most := int64(bodyMost)
+	if open {
+		most = openBodyMost
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, most)
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(requestTime))
+}
+
+// answer returns the answer of a route. Only meanwhile the request is one of those that work: how
+// fast its client reads holds up nobody.
+func (h *Handler) answer(r *http.Request, to route) (any, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+	defer cancel()
+	if err := take(ctx, h.working); err != nil {
+		return nil, err
+	}
+	defer func() { <-h.working }()
+	return to.answer(h, r.WithContext(ctx))
 }
 
 // take waits for a place among those who work.

@@ -29,7 +29,9 @@ type Options struct {
 	// Allow decides whether a request may be answered, in the place of tokens, sessions, and the
 	// check that the request comes from this machine: for programs that serve the handler behind
 	// their own authentication. What the browser says about the origin of a request is still
-	// checked. Default: nil, which asks for a session of [Handler.NewToken].
+	// checked, but not the name of the host: so it must check a credential, or r.Host as well. The
+	// address that a request comes from is not enough, since pages of other sites are in browsers at
+	// that address. Default: nil, which asks for a session of [Handler.NewToken].
 	Allow func(r *http.Request) bool
 }
 
@@ -106,11 +108,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
+	path, _, _ := strings.Cut(r.RequestURI, "?")
 	switch {
 	case isAPI:
 		h.serveAPI(w, r, endpoint)
-	case r.URL.Path == "": // relative addresses need the slash
-		path, _, _ := strings.Cut(r.RequestURI, "?")
+	case r.URL.Path == "" && !strings.HasSuffix(path, "/"): // relative addresses need the slash
 		w.Header().Set("Location", "/"+strings.TrimLeft(path, "/")+"/")
 		w.WriteHeader(http.StatusPermanentRedirect)
 	default:

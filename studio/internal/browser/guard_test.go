@@ -26,7 +26,10 @@ func TestPage_isRefusedWithoutTheToken(t *testing.T) {
 	if hash := await[string](w, `location.href`); hash != s.address() {
 		t.Errorf("the address still has the token: %s", hash)
 	}
-	w.takeTroubles() // the browser reports the request that was refused
+	w.run(chromedp.Navigate("about:blank"), chromedp.Navigate(used)) // there is a session already
+	w.click("secret")
+	w.shows("1 key")
+	w.takeTroubles() // the browser reports the requests that were refused
 
 	other := openWindow(t)
 	other.run(chromedp.Navigate(used))

@@ -99,6 +99,7 @@ class Records {
   }
 
   async load() {
+    this.asking?.abort();
     const asking = this.asking = new AbortController();
     const {path, q} = this.at;
     try {
@@ -125,12 +126,13 @@ class Records {
     }
     const read = answer.read === undefined ? '' : `, ${count(answer.read)} read`;
     this.results.replaceChildren(
-      el('p', {class: 'took', role: 'status'}, plural(n, 'record'), this.next && ' so far',
+      el('p', {class: 'took', role: 'status'}, plural(n, 'record'), (this.next || answer.cut) && ' so far',
         el('span', {class: 'note'}, ` ${took(answer.micros)}${read}`)),
       el('details', {class: 'planned', open: true}, el('summary', {}, 'Plan'),
         el('pre', {class: 'plan'}, visible(answer.plan ?? '', '\n'))),
       n === 0 ? nothing('No record matches.') : table('Records', this.heads, this.body),
-      this.next ? button('More …', () => this.load(), {class: 'more'}) : '');
+      this.next ? button('More …', () => this.load(), {class: 'more'}) : '',
+      answer.cut ? nothing('There are more: order by an indexed field to see them.') : '');
     if (first > 0) {
       this.body.rows[first]?.scrollIntoView({block: 'nearest'});
     }

@@ -177,6 +177,7 @@ async function start() {
     }
     return;
   }
+  ended = false; // the token was of no use, but there is a session
   $('gate').hidden = true;
   $('frame').hidden = false;
   $('database').replaceChildren(
