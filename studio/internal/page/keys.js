@@ -87,11 +87,14 @@ class Keys {
     for (const row of this.body.rows) {
       row.classList.toggle('chosen', row.dataset.id === at.key);
     }
+    if (at.key && this.value?.id === at.key) {
+      this.value.update(at);
+      return;
+    }
+    this.value?.leave();
     if (!at.key) {
       this.value = null;
       this.side.replaceChildren();
-    } else if (this.value?.id === at.key) {
-      this.value.update(at);
     } else {
       this.value = new Value(this.side, at, this.bucket, () => this.restart());
     }

@@ -34,18 +34,21 @@ export class Value {
     try {
       const {path, key, offset} = at;
       const answer = await get('value', {path, key, offset});
-      if (this.at === at && this.root.isConnected) {
+      if (this.at === at && !this.left && this.root.isConnected) {
         this.answer = answer;
         this.draw();
         this.root.querySelector('h2').focus({preventScroll: !narrow.matches});
       }
     } catch (error) {
-      if (this.at === at) {
+      if (this.at === at && !this.left) {
         this.root.replaceChildren(this.back(), error.status === 404 ?
           nothing('This key does not exist any more.') : failure(error, () => this.load(at)));
       }
     }
   }
+
+  /** leave has answers that are still to come ignored. */
+  leave() { this.left = true; }
 
   back() {
     return el('a', {class: 'back', href: link({...this.at, key: '', as: '', offset: ''})},
