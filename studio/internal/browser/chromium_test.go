@@ -24,9 +24,6 @@ const patience = 30 * time.Second
 // chromium returns the path of the browser, or skips the test.
 func chromium(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("takes a browser some seconds")
-	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path

@@ -40,9 +40,12 @@ func (w *window) picture() []byte {
 	return small.Bytes()
 }
 
-func TestPictures(t *testing.T) {
-	if *pictures == "" {
-		t.Skip("makes the pictures of the documentation with -pictures FOLDER")
+// TestPictures_fit makes the pictures of the documentation: in each, the page must fit the window.
+func TestPictures_fit(t *testing.T) {
+	t.Parallel()
+	folder := *pictures
+	if folder == "" {
+		folder = t.TempDir()
 	}
 	db := shop(t)
 	sell(t, db)
@@ -56,6 +59,6 @@ func TestPictures(t *testing.T) {
 		if len(p) > pictureMost {
 			t.Errorf("the picture %s has %d bytes", scene.name, len(p))
 		}
-		ok(t, os.WriteFile(filepath.Join(*pictures, "studio-"+scene.name+".png"), p, 0o644))
+		ok(t, os.WriteFile(filepath.Join(folder, "studio-"+scene.name+".png"), p, 0o644))
 	}
 }
