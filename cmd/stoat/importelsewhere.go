@@ -1,8 +1,6 @@
 package main
 
-import (
-	"flag"
-)
+import "flag"
 
 // importProgram imports from sources that need another library. It is immutable.
 var importProgram = program{
@@ -14,7 +12,5 @@ func importElsewhere(s *stdio, flags *flag.FlagSet, o *importFlags, db string) e
 	if _, _, err := o.source(); err != nil {
 		return err
 	}
-	var args []string
-	flags.Visit(func(f *flag.Flag) { args = append(args, "-"+f.Name+"="+f.Value.String()) })
-	return importProgram.run(s, append(args, "--", db))
+	return importProgram.run(s, append(given(flags), "--", db))
 }

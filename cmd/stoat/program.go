@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,6 +23,12 @@ type programFailed struct {
 }
 
 func (e *programFailed) Error() string { return fmt.Sprintf("%s: exit code %d", e.name, e.code) }
+
+// given returns the flags that were given, as arguments for another program.
+func given(flags *flag.FlagSet) (args []string) {
+	flags.Visit(func(f *flag.Flag) { args = append(args, "-"+f.Name+"="+f.Value.String()) })
+	return args
+}
 
 // run runs the program with arguments, on the same standard input and output.
 func (p *program) run(s *stdio, args []string) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 
@@ -37,8 +36,7 @@ it.`,
 			if err != nil {
 				return fmt.Errorf("find this program: %w", err)
 			}
-			with := []string{"-stoat=" + self}
-			flags.Visit(func(f *flag.Flag) { with = append(with, "-"+f.Name+"="+f.Value.String()) })
+			with := append([]string{"-stoat=" + self}, given(flags)...)
 			return shellProgram.run(s, append(with, "--", args[0]))
 		},
 	}

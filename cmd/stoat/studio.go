@@ -1,10 +1,6 @@
 package main
 
-import (
-	"flag"
-
-	"github.com/stoatdb/stoat/internal/commands/cmdline"
-)
+import "github.com/stoatdb/stoat/internal/commands/cmdline"
 
 // studioProgram shows a database in the browser. It is immutable.
 var studioProgram = program{
@@ -30,9 +26,7 @@ get it.`,
 		Min: 1, Max: 1,
 		Flags: flags,
 		Run: func(s *stdio, args []string) error {
-			var with []string
-			flags.Visit(func(f *flag.Flag) { with = append(with, "-"+f.Name+"="+f.Value.String()) })
-			return studioProgram.run(s, append(with, "--", args[0]))
+			return studioProgram.run(s, append(given(flags), "--", args[0]))
 		},
 	}
 }
