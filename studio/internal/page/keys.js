@@ -4,7 +4,7 @@ import {get} from './api.js';
 import {fromParameter, fromText, parameter} from './bytes.js';
 import {button, el, failure, loading, nothing} from './dom.js';
 import {edit} from './edit.js';
-import {blobNodes, plural, size, when, writable} from './show.js';
+import {blobNodes, plain, plural, size, visible, when, writable} from './show.js';
 import {go, link} from './route.js';
 import {Value} from './value.js';
 
@@ -147,9 +147,11 @@ class Keys {
       el('th', {scope: 'row'}, el('a', {href: link({...this.at, key: id, as: '', offset: ''}),
         on: {click: (event) => this.follow(event, id)}}, el('bdi', {class: 'clip'},
         blobNodes(entry.key)))),
-      el('td', {}, el('bdi', {class: 'clip'}, blobNodes(entry.value)),
-        entry.expires && el('span', {class: 'note'}, 'expires ', when(entry.expires))),
-      el('td', {class: 'n'}, size(entry.value.size)));
+      el('td', {}, entry.error ?
+        el('bdi', {class: 'clip trouble', title: plain(entry.error)}, visible(entry.error)) :
+        el('bdi', {class: 'clip'}, blobNodes(entry.value)),
+      entry.expires && el('span', {class: 'note'}, 'expires ', when(entry.expires))),
+      el('td', {class: 'n'}, !entry.error && size(entry.value.size)));
   }
 
   /** follow shows a value by what the address says now, not when the row was made. */
