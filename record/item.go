@@ -13,8 +13,9 @@ import (
 type item[T any] struct {
 	c       *Collection[T]
 	key     []byte
-	value   []byte // nil if it is not needed
-	decoded *T     // nil until it is needed
+	value   []byte        // nil if it is not needed
+	decoded *T            // nil until it is needed
+	values  reflect.Value // the fields of an untyped record; zero until they are needed
 	scratch []byte
 }
 
@@ -23,6 +24,9 @@ func (i *item[T]) set(key, value []byte) {
 	i.key, i.value = key, value
 	if i.decoded != nil {
 		i.decoded = nil
+	}
+	if i.values.IsValid() {
+		i.values = reflect.Value{}
 	}
 }
 
@@ -61,10 +65,16 @@ func (i *item[T]) fields() (reflect.Value, error) {
 
 // untyped returns the decoded record of an untyped collection, without loose fields.
 func (i *item[T]) untyped() (reflect.Value, error) {
+	if i.values.IsValid() {
+		return i.values, nil
+	}
 	r := reflect.New(i.c.shape.typ).Elem()
 	v, err := i.c.schemaOf(i.value)
 	if err == nil {
 		err = layout.DecodeValue(v.decoder, i.value, r)
+	}
+	if err == nil {
+		i.values = r
 	}
 	return r, i.about(err)
 }
