@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log"
@@ -120,4 +121,49 @@ func ExampleQuery_Err() {
 	// age is valid: true
 	// colour is valid: false
 	// no such user: true
+}
+
+func ExampleQuery_AfterMark() {
+	db, users := exampleUsers()
+	defer db.Close()
+	err := db.View(func(tx *stoat.Tx) error {
+		q := users.Query().Where(record.Gt("age", 30)).AnyOrder().Limit(2)
+		var mark []byte
+		for page := 1; page == 1 || mark != nil; page++ {
+			var last *User
+			for u, err := range q.AfterMark(mark).All(tx) {
+				if err != nil {
+					return err
+				}
+				fmt.Println("page", page, "has", u.Email)
+				last = u
+			}
+			var err error
+			if mark, err = q.Mark(last); err != nil { // which a client may keep meanwhile
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// page 1 has ada@example.org
+	// page 1 has joe@example.org
+	// page 2 has eve@example.org
+}
+
+func ExampleQuery_Context() {
+	db, users := exampleUsers()
+	defer db.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // as when a client has gone
+	err := db.View(func(tx *stoat.Tx) error {
+		_, err := users.Query().Where(record.Has("tags", "go")).Context(ctx).Count(tx)
+		return err
+	})
+	fmt.Println(errors.Is(err, context.Canceled))
+	// Output:
+	// true
 }

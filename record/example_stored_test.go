@@ -1,11 +1,9 @@
 package record_test
 
 import (
-	"context"
 	"fmt"
 	"log"
 	"strings"
-	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/record"
@@ -87,52 +85,4 @@ func ExampleStored() {
 	// index: cityAge [home.city age] false
 	// index: email [email] true
 	// index: tags [tags] false
-}
-
-func ExampleQuery_AfterMark() {
-	db, users := exampleUsers()
-	defer db.Close()
-	err := db.View(func(tx *stoat.Tx) error {
-		q := users.Query().Where(record.Gt("age", 30)).AnyOrder().Limit(2)
-		var mark []byte
-		for page := 1; page == 1 || mark != nil; page++ {
-			var last *User
-			for u, err := range q.AfterMark(mark).All(tx) {
-				if err != nil {
-					return err
-				}
-				fmt.Println("page", page, "has", u.Email)
-				last = u
-			}
-			var err error
-			if mark, err = q.Mark(last); err != nil { // which a client may keep meanwhile
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	// Output:
-	// page 1 has ada@example.org
-	// page 1 has joe@example.org
-	// page 2 has eve@example.org
-}
-
-func ExampleQuery_Context() {
-	db, users := exampleUsers()
-	defer db.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	err := db.View(func(tx *stoat.Tx) error {
-		n, err := users.Query().Where(record.Has("tags", "go")).Context(ctx).Count(tx)
-		fmt.Println(n)
-		return err
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	// Output:
-	// 2
 }

@@ -10,7 +10,7 @@ import (
 
 // AnyOrder is [Query.OrderBy] for when the order does not matter: it takes the order in which the
 // records come without one, so that [Query.After] can read the result page by page by the same
-// index.
+// index. Call it after Where: it looks at the predicates so far.
 func (q Query[T]) AnyOrder() Query[T] {
 	if q.err != nil {
 		return q
