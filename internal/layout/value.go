@@ -57,8 +57,11 @@ func (p place) inner(at place) place {
 
 // schema returns the stored type.
 func (v *value) schema() *Type {
-	if v == nil || v.loose != nil {
-		return v.looseType()
+	if v == nil {
+		return nil
+	}
+	if v.loose != nil {
+		return v.loose
 	}
 	t := &Type{Kind: v.kind, Key: v.key.schema(), Elem: v.elem.schema()}
 	if v.kind == Array {
@@ -68,14 +71,6 @@ func (v *value) schema() *Type {
 		t.Fields = append(t.Fields, Named{m.name, m.val.schema()})
 	}
 	return t
-}
-
-// looseType returns the stored type of a loose value, or nil.
-func (v *value) looseType() *Type {
-	if v == nil {
-		return nil
-	}
-	return v.loose
 }
 
 // compiler compiles Go types.
