@@ -116,8 +116,10 @@ func (r *pages) open(p []byte, more, toEnd bool) ([]byte, error) {
 			return content, nil
 		}
 	}
-	if content, ok := r.key.open(p, page, true, true); ok && !more {
-		return content, nil
+	if !more {
+		if content, ok := r.key.open(p, page, true, true); ok {
+			return content, nil
+		}
 	}
 	return nil, r.key.damaged(page)
 }
