@@ -78,9 +78,9 @@ type Place struct {
 	Key     []byte // in the catalog the name of a bucket, or nil
 }
 
-// Shape returns what the entries of the database are in. It reads no file, and makes no commit and
-// no get wait, but takes time and memory in proportion to the number of tables: a millisecond for
-// some thousands. The keys in it must not be modified. It works on a closed database, too.
+// Shape returns what the entries of the database are in. It reads no file, makes no get wait, and a
+// commit only for a moment. It takes time and memory in proportion to the number of tables. The
+// keys in it must not be modified. It works on a closed database, too.
 func (db *DB) Shape() Shape {
 	from := db.engine.Shape()
 	s := Shape{Bottom: runInfo(from.Bottom)}

@@ -100,8 +100,8 @@ func (s *sealer) seal(dst, content []byte, page int64, last bool) []byte {
 	return s.aead.Seal(dst, n[:], content, head)
 }
 
-// open decrypts a page, and returns its content. In place, that overwrites the page, which is lost if
-// it does not verify; otherwise it is in new memory.
+// open decrypts a page, and returns its content. In place, that overwrites the page, which is lost
+// if it does not verify; otherwise it is in new memory.
 func (s *sealer) open(stored []byte, page int64, last, inPlace bool) (content []byte, ok bool) {
 	n := nonce(page, last)
 	sealed := stored[headBytes+saltBytes:]
