@@ -1,7 +1,6 @@
 package feed
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -112,7 +111,10 @@ func (c *structCodec[T]) prepare(tx *stoat.Tx, schemas *stoat.Bucket) error {
 	schema := c.layout.Schema()
 	schema.Number = 0
 	for key, p := range schemas.Scan(stoat.Range{}) {
-		old, err := c.learn(p)
+		old, err := parseSchema(key, p)
+		if err == nil {
+			_, err = c.learn(old)
+		}
 		if err != nil {
 			return fmt.Errorf("entries of schema %x cannot be decoded into type %s: %w", key,
 				c.layout.Type(), err)
@@ -131,7 +133,7 @@ func (c *structCodec[T]) prepare(tx *stoat.Tx, schemas *stoat.Bucket) error {
 	}
 	schema.Number++
 	c.layout, c.number = c.layout.Numbered(schema.Number), int(schema.Number)
-	if _, err := c.learn(schema.Append(nil)); err != nil {
+	if _, err := c.learn(schema); err != nil {
 		return err
 	}
 	return schemas.Put(schemaKey(schema.Number), schema.Append(nil))
@@ -139,12 +141,8 @@ func (c *structCodec[T]) prepare(tx *stoat.Tx, schemas *stoat.Bucket) error {
 
 func (c *structCodec[T]) schema() int { return c.number }
 
-// learn compiles a decoder for a stored schema.
-func (c *structCodec[T]) learn(p []byte) (*layout.Schema, error) {
-	schema, err := layout.ParseSchema(p)
-	if err != nil {
-		return nil, err
-	}
+// learn compiles a decoder for a schema.
+func (c *structCodec[T]) learn(schema *layout.Schema) (*layout.Decoder, error) {
 	decoder, err := layout.NewDecoder(schema, c.layout)
 	if err != nil {
 		return nil, err
@@ -154,7 +152,7 @@ func (c *structCodec[T]) learn(p []byte) (*layout.Schema, error) {
 	decoders := maps.Clone(*c.decoders.Load())
 	decoders[schema.Number] = decoder
 	c.decoders.Store(&decoders)
-	return schema, nil
+	return decoder, nil
 }
 
 func (c *structCodec[T]) append(dst []byte, v *T) ([]byte, error) {
@@ -177,22 +175,13 @@ func (c *structCodec[T]) decode(s *session, p []byte, into *T) error {
 
 // fetch compiles a decoder for the stored schema with the given number.
 func (c *structCodec[T]) fetch(s *session, number uint64) (*layout.Decoder, error) {
-	schemas, err := s.schemas()
+	schema, err := s.schema(number)
 	if err != nil {
 		return nil, err
 	}
-	p, err := schemas.Get(schemaKey(number))
-	if errors.Is(err, stoat.ErrNotFound) {
-		return nil, damaged("schema %d is missing", number)
-	}
-	if err == nil {
-		_, err = c.learn(p)
-	}
+	decoder, err := c.learn(schema)
 	if err != nil {
 		return nil, fmt.Errorf("schema %d: %w", number, err)
 	}
-	return (*c.decoders.Load())[number], nil
+	return decoder, nil
 }
-
-// schemaKey returns the key of the schema with the given number.
-func schemaKey(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }

@@ -3,6 +3,8 @@ package feed_test
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat"
@@ -66,6 +68,58 @@ func TestFeed_reportsDamage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// schemas returns the bucket of the schemas of a test's feed.
+func schemas(t testing.TB, tx *stoat.Tx) *stoat.Bucket {
+	t.Helper()
+	root, err := tx.Bucket([]byte("feed"))
+	ok(t, err)
+	b, err := root.Bucket([]byte("schemas"))
+	ok(t, err)
+	return b
+}
+
+func TestOpen_refusesASchemaUnderAnotherNumber(t *testing.T) {
+	db := memory(t)
+	appendAll(t, db, open[post](t, db, nil), post{})
+	update(t, db, func(tx *stoat.Tx) {
+		b := schemas(t, tx)
+		stored, err := b.Get([]byte{7: 1})
+		ok(t, err)
+		stored = slices.Clone(stored)
+		stored[1] = 2 // its number
+		ok(t, b.Put([]byte{7: 1}, stored))
+	})
+	_, err := feed.Open[post](db, "feed", nil)
+	wantErr(t, err, stoat.ErrCorrupt)
+	if !strings.Contains(err.Error(), "has the number 2") {
+		t.Errorf("the error does not name the number: %v", err)
+	}
+}
+
+func TestFeed_reportsASchemaUnderAnotherNumber(t *testing.T) {
+	type newer struct{ Text, Title string }
+	db := memory(t)
+	f := open[post](t, db, nil)
+	appendAll(t, db, open[newer](t, db, nil), newer{"a", "b"})
+	update(t, db, func(tx *stoat.Tx) {
+		_, err := f.Len(tx) // it learns that there is a second schema, but does not read it yet
+		ok(t, err)
+		untyped := openStored(t, tx)
+		b := schemas(t, tx)
+		first, err := b.Get([]byte{7: 1})
+		ok(t, err)
+		ok(t, b.Put([]byte{7: 2}, first))
+		_, err = f.Get(tx, 0)
+		wantErr(t, err, stoat.ErrCorrupt)
+		e, err := untyped.Query().First(tx)
+		ok(t, err)
+		_, err = e.Value.Field("Text")
+		wantErr(t, err, stoat.ErrCorrupt)
+		_, err = untyped.Fields(tx)
+		wantErr(t, err, stoat.ErrCorrupt)
+	})
 }
 
 func TestOpen_refusesANewerFormat(t *testing.T) {

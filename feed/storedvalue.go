@@ -3,7 +3,6 @@ package feed
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -179,42 +178,14 @@ func (c *untypedCodec) fieldsOf(s *session, p []byte) (*untyped, error) {
 	if known := c.schemas[number]; known != nil {
 		return known, nil
 	}
-	schemas, err := s.schemas()
+	schema, err := s.schema(number)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := schemas.Get(schemaKey(number))
-	if errors.Is(err, stoat.ErrNotFound) {
-		return nil, damaged("schema %d is missing", number)
-	}
-	if err != nil {
-		return nil, err
-	}
-	schema, err := layout.ParseSchema(stored)
-	if err == nil && schema.Number != number {
-		err = damaged("it has the number %d", schema.Number)
-	}
-	if err == nil {
-		c.schemas[number], err = newUntyped(schema)
-	}
+	u, err := newUntyped(schema)
 	if err != nil {
 		return nil, fmt.Errorf("schema %d: %w", number, err)
 	}
-	return c.schemas[number], nil
-}
-
-// newestSchema returns the schema that was stored last, or nil if there is none.
-func newestSchema(s *session) (*layout.Schema, error) {
-	schemas, err := s.schemas()
-	if err != nil {
-		return nil, err
-	}
-	before := s.tx.Err()
-	for _, p := range schemas.Scan(stoat.Range{Reverse: true, Limit: 1}) {
-		return layout.ParseSchema(p)
-	}
-	if before != nil { // the error belongs to another loop
-		return nil, nil
-	}
-	return nil, s.tx.Err()
+	c.schemas[number] = u
+	return u, nil
 }

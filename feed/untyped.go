@@ -102,7 +102,7 @@ func (s *Stored) Fields(tx *stoat.Tx) ([]StoredField, error) {
 	if err != nil || s.values.encoding != encodedStruct {
 		return nil, err
 	}
-	schema, err := newestSchema(in)
+	schema, err := in.newestSchema()
 	if err != nil || schema == nil {
 		return nil, err
 	}
