@@ -1,27 +1,18 @@
-// Requests to the API, and what they tell about the connection.
+// Requests to the API, and what they tell about the session.
 
 /** Problem is an answer that is an error, or that did not come (status 0). */
-export class Problem extends Error {
-  constructor(status, text, more) {
+class Problem extends Error {
+  constructor(status, text, column) {
     super(text);
     this.status = status;
-    this.more = more ?? {};
+    this.column = column; // of a query, from 1 on, if the error is there
   }
 }
 
-/** connection tells its listeners "lost", "back" and "ended" (the session). */
-export const connection = new EventTarget();
+/** session dispatches "ended" when an answer says that there is no session. */
+export const session = new EventTarget();
 
-let lost = false;
-
-function tell(what) {
-  if (what === 'ended' || (what === 'lost') !== lost) {
-    lost = what === 'lost';
-    connection.dispatchEvent(new Event(what));
-  }
-}
-
-/** address returns that of an endpoint with parameters; those that are empty are left out. */
+/** address returns the address of an endpoint with those parameters that are not empty. */
 export function address(endpoint, parameters) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters ?? {})) {
@@ -55,21 +46,20 @@ async function request(url, options) {
     if (error.name === 'AbortError') {
       throw error;
     }
-    tell('lost');
     throw new Problem(0, 'The studio does not answer. Is the program still running?');
   }
-  tell('back');
   if (answer.status === 401) {
-    tell('ended');
+    session.dispatchEvent(new Event('ended'));
   }
   let content;
   try {
     content = JSON.parse(body);
   } catch {
-    throw new Problem(answer.status, `The answer of ${url.split('?')[0]} is no JSON.`);
+    throw new Problem(answer.status, `The answer of ${url.split('?')[0]} is not JSON.`);
   }
   if (!answer.ok) {
-    throw new Problem(answer.status, content.error ?? `Status ${answer.status}.`, content);
+    const {error = `Status ${answer.status}.`, column} = content;
+    throw new Problem(answer.status, error, column);
   }
   return content;
 }

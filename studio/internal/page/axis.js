@@ -4,7 +4,7 @@
 import {bytesOf} from './bytes.js';
 
 /** compare orders bytes as the database does. */
-export function compare(a, b) {
+function compare(a, b) {
   const n = Math.min(a.length, b.length);
   for (let i = 0; i < n; i++) {
     if (a[i] !== b[i]) {
@@ -15,7 +15,7 @@ export function compare(a, b) {
 }
 
 /** part returns how far a key is between two others, from 0 to 1. */
-export function part(low, key, high) {
+function part(low, key, high) {
   let same = 0;
   while (same < low.length && same < high.length && low[same] === high[same]) {
     same++;

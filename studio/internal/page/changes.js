@@ -69,7 +69,7 @@ class Changes {
       return;
     }
     this.again = true;
-    this.say('lost');
+    this.say();
     if (this.source.readyState === EventSource.CLOSED) {
       this.retry = setTimeout(() => this.connect(), 5000);
       await get('database').catch(() => {}); // tells whether the session has ended
@@ -122,10 +122,10 @@ class Changes {
     this.draw();
   }
 
-  say(what) {
+  say() {
     const waiting = this.waiting.length + this.dropped;
     const text = this.ended ? `Ended: ${this.ended}` :
-      what === 'lost' || this.again ? 'No connection; trying again' :
+      this.again ? 'No connection; trying again' :
         this.paused ? `Paused, ${count(waiting)} waiting` :
           this.follows ? `Live, at commit ${this.commit}` : `Live, ${plural(this.total, 'change')}`;
     this.state.textContent = text;

@@ -37,7 +37,7 @@ export function button(label, act, properties) {
 export const loading = (what = 'Loading') =>
   el('p', {class: 'loading', role: 'status'}, what, ' …');
 
-/** nothing returns what is shown in the place of an empty list. */
+/** nothing returns what is shown instead of an empty list. */
 export const nothing = (...text) => el('p', {class: 'nothing'}, ...text);
 
 /** failure returns what is shown of an error, with a button that tries again. */

@@ -83,9 +83,9 @@ class Feed {
   async load() {
     const asking = this.asking = new AbortController();
     this.foot.replaceChildren(loading());
-    const {path, oldest, sublog, address} = this.at;
+    const {path, oldest} = this.at;
     try {
-      const answer = await get('entries', {name: nameOf(path), sublog, address, limit: pageSize,
+      const answer = await get('entries', {name: nameOf(path), limit: pageSize,
         reverse: oldest ? '' : '1', after: this.next}, asking.signal);
       this.body.append(...answer.entries.map(row));
       this.next = answer.next;

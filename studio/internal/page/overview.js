@@ -100,7 +100,6 @@ class Overview {
     return el('section', {'aria-labelledby': 'about'}, el('h2', {id: 'about'}, 'Database'),
       facts(d.name && ['Folder', el('bdi', {}, visible(d.name))],
         ['Open', d.write ? 'for reading and writing' : 'read-only'],
-        d.encrypted !== undefined && ['Encrypted', d.encrypted ? 'yes' : 'no'],
         ['Identity', el('code', {}, d.identity)], ['Version', d.version || 'unknown'],
         ['Studio since', when(d.started)]));
   }

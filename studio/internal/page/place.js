@@ -5,7 +5,7 @@ import {before, fromParameter, parameter} from './bytes.js';
 import {plain} from './show.js';
 
 /** names returns the names of a path, as bytes. */
-export const names = (path) => (path === '' ? [] : path.split('.').map(fromParameter));
+const names = (path) => (path === '' ? [] : path.split('.').map(fromParameter));
 
 /** nameOf returns the name of a collection or a feed, which is text, by the path of its bucket. */
 export const nameOf = (path) => new TextDecoder().decode(names(path)[0]);
@@ -14,7 +14,7 @@ export const nameOf = (path) => new TextDecoder().decode(names(path)[0]);
 export const title = (path) => (path === '' ? 'root' : plain(names(path).at(-1)));
 
 /** parent returns the path of the bucket around another. */
-export const parent = (path) => path.split('.').slice(0, -1).join('.');
+const parent = (path) => path.split('.').slice(0, -1).join('.');
 
 /** prefixes returns the paths from below the root down to a path. */
 export function prefixes(path) {
@@ -22,13 +22,9 @@ export function prefixes(path) {
   return parts.map((_, i) => parts.slice(0, i + 1).join('.'));
 }
 
-/** kinds says which views a bucket has, by its kind; the first is shown first. */
-export const kinds = {
-  root: ['keys', 'changes'],
-  bucket: ['keys', 'changes'],
-  collection: ['records', 'keys', 'changes'],
-  feed: ['feed', 'keys', 'changes'],
-};
+/** viewsOf returns the views of a bucket of a kind; the first is shown first. */
+export const viewsOf = (kind) =>
+  [...{collection: ['records'], feed: ['feed']}[kind] ?? [], 'keys', 'changes'];
 
 /** labels are the names of views. */
 export const labels = {keys: 'Keys', changes: 'Live changes', records: 'Records', feed: 'Entries'};

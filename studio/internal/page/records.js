@@ -3,7 +3,7 @@
 import {get} from './api.js';
 import {button, el, failure, loading, nothing, table} from './dom.js';
 import {cell, isNumber} from './cell.js';
-import {count, plain, plural, visible} from './show.js';
+import {plain, plural, visible} from './show.js';
 import {nameOf} from './place.js';
 import {go} from './route.js';
 
@@ -124,10 +124,10 @@ class Records {
     if (first === 0) {
       this.heads = heads;
     }
-    const read = answer.read === undefined ? '' : `, ${count(answer.read)} read`;
     this.results.replaceChildren(
-      el('p', {class: 'took', role: 'status'}, plural(n, 'record'), (this.next || answer.cut) && ' so far',
-        el('span', {class: 'note'}, ` ${took(answer.micros)}${read}`)),
+      el('p', {class: 'took', role: 'status'}, plural(n, 'record'),
+        (this.next || answer.cut) && ' so far',
+        el('span', {class: 'note'}, ` ${took(answer.micros)}`)),
       el('details', {class: 'planned', open: true}, el('summary', {}, 'Plan'),
         el('pre', {class: 'plan'}, visible(answer.plan ?? '', '\n'))),
       n === 0 ? nothing('No record matches.') : table('Records', this.heads, this.body),
@@ -141,7 +141,7 @@ class Records {
   /** fail shows an error, and where in the query it is if it tells. */
   fail(error, q) {
     this.results.replaceChildren();
-    const column = error.more?.column ?? Number(/column (\d+)/.exec(error.message)?.[1]);
+    const column = error.column ?? Number(/column (\d+)/.exec(error.message)?.[1]);
     if (!column) {
       this.trouble.replaceChildren(failure(error, error.status === 400 ? null : () => this.run()));
       return;

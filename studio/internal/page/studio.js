@@ -1,13 +1,13 @@
 // The page of the studio: begins the session, shows the tree of buckets and the view that the
 // address names, and says how the database and the connection are.
 
-import {connection, get, post} from './api.js';
+import {get, post, session} from './api.js';
 import * as changes from './changes.js';
 import {button, el, failure, loading, nothing} from './dom.js';
 import * as feed from './feed.js';
 import * as keys from './keys.js';
 import * as overview from './overview.js';
-import {describe, kinds, labels, prefixes, title} from './place.js';
+import {describe, labels, prefixes, title, viewsOf} from './place.js';
 import * as records from './records.js';
 import {link, route} from './route.js';
 import {clock, plain, plural, size, visible} from './show.js';
@@ -114,7 +114,7 @@ function head(at, bucket) {
   }
   const crumbs = prefixes(at.path).slice(0, -1).map((path) =>
     [el('a', {href: link({view: 'keys', path})}, el('bdi', {class: 'short'}, title(path))), ' / ']);
-  const tabs = kinds[bucket.kind] ?? kinds.bucket;
+  const tabs = viewsOf(bucket.kind);
   return [
     el('div', {class: 'title'}, at.path !== '' && el('p', {class: 'crumbs'}, crumbs),
       el('h1', {tabindex: '-1'}, el('bdi', {class: 'clip'}, title(at.path)),
@@ -204,7 +204,7 @@ async function start() {
   await show();
 }
 
-connection.addEventListener('ended', showEnded);
+session.addEventListener('ended', showEnded);
 window.addEventListener('hashchange', () => {
   if (location.hash.startsWith('#token=')) { // another address of the studio in the same tab
     location.reload();

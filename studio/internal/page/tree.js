@@ -3,14 +3,14 @@
 import {get} from './api.js';
 import {before, fromText, parameter} from './bytes.js';
 import {button, el, failure, loading, nothing, share} from './dom.js';
-import {prefixes} from './place.js';
+import {prefixes, viewsOf} from './place.js';
 import {blobNodes, blobText, plural, size} from './show.js';
 import {link} from './route.js';
 
 const pageSize = 50;
 
 /** codecBar returns a bar: as long as a bucket is large among its neighbours, parted by codecs. */
-export function codecBar(row, largest) {
+function codecBar(row, largest) {
   const rest = Math.max(0, row.bytes - row.zstd - row.pattern);
   const parts = [['zstd', row.zstd], ['pattern', row.pattern], ['rest', rest]];
   const all = Math.max(1, row.zstd + row.pattern + rest);
@@ -81,7 +81,7 @@ class Item {
     this.row = row;
     this.fold = button('', () => this.toggle(),
       {class: 'fold', 'aria-expanded': 'false', 'aria-label': `Buckets in ${blobText(row.name)}`});
-    this.name = el('a', {href: link({view: firstView(row), path: row.path}), class: row.kind},
+    this.name = el('a', {href: link({view: viewsOf(row.kind)[0], path: row.path}), class: row.kind},
       el('span', {class: 'name'}, blobNodes(row.name)),
       row.kind !== 'bucket' && el('span', {class: 'kind'}, row.kind));
     this.size = el('span', {class: 'size', title: plural(row.keys, 'key')}, size(row.bytes));
@@ -119,8 +119,6 @@ function mark(a, here) {
     a.removeAttribute('aria-current');
   }
 }
-
-const firstView = (row) => ({collection: 'records', feed: 'feed'}[row.kind] ?? 'keys');
 
 /** Tree shows all buckets. */
 export class Tree {

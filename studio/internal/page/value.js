@@ -74,7 +74,7 @@ export class Value {
         () => go({...this.at, as: form}), {
           'aria-pressed': String(form === as), disabled: form === 'json' && !this.answer.json,
           title: form === 'json' && !this.answer.json &&
-            'The value is no JSON, or too large to be shown as such',
+            'The value is not JSON, or too large to be shown as such',
         })));
   }
 
