@@ -1,10 +1,14 @@
 package browser
 
 import (
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stoatdb/stoat/studio"
 )
+
+const ulmersFrom70 = 19 // customers of the shop, whose random numbers are always the same
 
 func TestPage_queriesRecords(t *testing.T) {
 	t.Parallel()
@@ -17,6 +21,22 @@ func TestPage_queriesRecords(t *testing.T) {
 	w.click("Run")
 	w.until(`location.hash.includes('Ulm')`)
 	w.until(`document.querySelector('.plan').innerText.includes('age')`)
+	rows := await[[][]string](w, `[...document.querySelectorAll('[aria-label="Records"] tbody tr')]
+		.map((row) => [...row.cells].map((cell) => cell.innerText))`)
+	head := await[[]string](w, `[...document.querySelectorAll('[aria-label="Records"] thead th')]
+		.map((head) => head.innerText)`)
+	city, age := slices.Index(head, "city"), slices.Index(head, "age")
+	ages := make([]int, 0, len(rows))
+	for _, row := range rows {
+		n, err := strconv.Atoi(row[age])
+		ok(t, err)
+		if ages = append(ages, -n); row[city] != "Ulm" || n < 70 {
+			t.Errorf("%q is not wanted", row)
+		}
+	}
+	if len(ages) != ulmersFrom70 || !slices.IsSorted(ages) {
+		t.Errorf("%d records, of the ages %v", len(ages), ages)
+	}
 	w.write("#query", `city = "Nowhere"`)
 	w.click("Run")
 	w.shows("No record matches.")

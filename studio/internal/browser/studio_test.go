@@ -39,7 +39,7 @@ func serve(t *testing.T, h *studio.Handler) *serving {
 	return s
 }
 
-// address returns that of the studio.
+// address returns the address of the studio.
 func (s *serving) address() string { return s.server.URL + "/studio/" }
 
 // invitation returns the address with a new token.
