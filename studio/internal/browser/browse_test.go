@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -206,4 +207,19 @@ func TestPage_readsBucketsAPageAtATime(t *testing.T) {
 	w.shows("bucket-299")
 	w.click("bucket-299")
 	w.shows("There are no keys in this bucket.")
+}
+
+func TestPage_tellsBucketsApartWhoseNamesAreClose(t *testing.T) {
+	t.Parallel()
+	db := memory(t)
+	put(t, db, "b", "key", "of b")
+	for i := range 9 { // whatever is tried as a name just before b, these are after it
+		put(t, db, fmt.Sprintf("a%s%d", strings.Repeat("\xff", 20), i), "key", "of another")
+	}
+	w := visit(t, serve(t, studio.New(db, nil)))
+	w.click("b")
+	w.shows("of b", "1 key; these are all")
+	w.do(`(location.hash = '#view=keys&path=eA')`) // x
+	w.shows("There is no such bucket any more.")
+	w.takeTroubles() // the browser reports the status 404
 }

@@ -1,7 +1,7 @@
 // Buckets by their paths: names in base64url, joined by dots; the root is the empty path.
 
 import {get} from './api.js';
-import {before, fromParameter, parameter} from './bytes.js';
+import {fromParameter} from './bytes.js';
 import {plain} from './show.js';
 
 /** names returns the names of a path, as bytes. */
@@ -12,9 +12,6 @@ export const nameOf = (path) => new TextDecoder().decode(names(path)[0]);
 
 /** title returns the name of a bucket as text. */
 export const title = (path) => (path === '' ? 'root' : plain(names(path).at(-1)));
-
-/** parent returns the path of the bucket around another. */
-const parent = (path) => path.split('.').slice(0, -1).join('.');
 
 /** prefixes returns the paths from below the root down to a path. */
 export function prefixes(path) {
@@ -30,12 +27,16 @@ export const viewsOf = (kind) =>
 export const labels = {keys: 'Keys', changes: 'Live changes', records: 'Records', feed: 'Entries'};
 
 /** describe asks what a bucket is. It returns its row, or null if there is no such bucket. */
-export async function describe(path, signal) {
+export async function describe(path) {
   if (path === '') {
     return {kind: 'root', path: ''};
   }
-  const name = names(path).at(-1);
-  const answer = await get('buckets',
-    {path: parent(path), after: parameter(before(name)), limit: 5}, signal);
-  return answer.buckets.find((row) => row.path === path) ?? null;
+  try {
+    return (await get('buckets', {path, limit: 1})).itself;
+  } catch (error) {
+    if (error.status === 404) {
+      return null;
+    }
+    throw error;
+  }
 }
