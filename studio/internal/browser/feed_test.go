@@ -1,8 +1,12 @@
 package browser
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/feed"
 	"github.com/stoatdb/stoat/studio"
 )
 
@@ -17,4 +21,31 @@ func TestPage_showsHowFarConsumersAre(t *testing.T) {
 	w.shows("100 entries shown")
 	w.do(`document.querySelector('#oldest').click()`)
 	w.until(first + ` === '0'`)
+}
+
+func TestPage_tellsWhatConsumersHaveLost(t *testing.T) {
+	t.Parallel()
+	db := memory(t)
+	f, err := feed.Open[event](db, "crowd", nil)
+	ok(t, err)
+	ok(t, db.Update(func(tx *stoat.Tx) error {
+		for range 10 {
+			if _, err := f.Append(tx, new(event)); err != nil {
+				return err
+			}
+		}
+		for i := range 501 { // one more than are shown
+			if err := f.SetCursor(tx, fmt.Sprintf("consumer-%03d", i), 10); err != nil {
+				return err
+			}
+		}
+		err := f.SetCursor(tx, "a-slow-one", 3)
+		return errors.Join(err, f.Retain(tx, feed.Retention{Count: 4}))
+	}))
+	w := visit(t, serve(t, studio.New(db, nil)))
+	w.click("crowd")
+	w.shows("7 behind, has lost 3 entries", "up to date", "There are more consumers.")
+	if n := await[int](w, `document.body.innerText.split('has lost').length - 1`); n != 1 {
+		t.Errorf("%d consumers have lost entries, not 1", n)
+	}
 }

@@ -67,10 +67,12 @@ class Feed {
       el('td', {class: 'n'}, count(Number(c.next))),
       el('td', {class: 'lag'}, el('span', {class: 'bar'},
         share(el('span', {class: 'fill behind'}), Number(c.behind) / Math.max(1, next - first))),
-      Number(c.behind) === 0 ? 'up to date' : `${count(Number(c.behind))} behind`)));
+      Number(c.behind) === 0 ? 'up to date' : `${count(Number(c.behind))} behind`,
+      Number(c.expired) > 0 && `, has lost ${plural(Number(c.expired), 'entry', 'entries')}`)));
     return [list, el('h3', {}, 'Consumers'), rows.length === 0 ?
       nothing('Nobody consumes this feed.') :
-      table('Consumers', [['Consumer'], ['Next', 'n'], ['Behind']], el('tbody', {}, rows))];
+      table('Consumers', [['Consumer'], ['Next', 'n'], ['Behind']], el('tbody', {}, rows)),
+    about.more ? nothing('There are more consumers.') : ''];
   }
 
   restart() {
