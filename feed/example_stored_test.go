@@ -51,10 +51,16 @@ func ExampleOpenStored() {
 	// customer ada has 1
 	// customer bob has 1
 	// consumer mailer: 2 behind, 0 of them expired
-	// 0 redacted true null
-	// 1 redacted false {"Customer":"bob","Cents":7,"Notes":["gift"]}
-	// 2 redacted false {"Customer":"ada","Cents":5,"Notes":[]}
-	// ada pays 5 with [Customer Cents Notes]
+	// entry 0 redacted true
+	// entry 1 redacted false
+	// Customer is bob
+	// Cents is 7
+	// Notes is [gift]
+	// entry 2 redacted false
+	// Customer is ada
+	// Cents is 5
+	// Notes is []
+	// ada pays 5
 }
 
 // Order is the type that only the program knows.
@@ -98,23 +104,32 @@ func show(tx *stoat.Tx, name string) error {
 		if err != nil {
 			return err
 		}
-		var value feed.StoredValue = e.Value
-		text, err := value.MarshalJSON()
-		if err != nil { // its schema is of a newer version: what there is are value.Bytes()
-			text = value.Bytes()
+		fmt.Println("entry", e.Seq, "redacted", e.Redacted)
+		if err := showValue(e.Value); err != nil {
+			return err
 		}
-		fmt.Println(e.Seq, "redacted", e.Redacted, string(text))
 	}
 	for e, err := range s.Query().Where(feed.In("customer", "ada")).All(tx) {
 		if err != nil {
 			return err
 		}
-		var cents feed.FieldValue
-		cents, err = e.Value.Field("Cents")
+		cents, err := e.Value.Field("Cents")
 		if err != nil {
 			return err
 		}
-		fmt.Println("ada pays", cents, "with", e.Value.Names())
+		fmt.Println("ada pays", cents)
+	}
+	return nil
+}
+
+// showValue prints the fields of a value.
+func showValue(v feed.StoredValue) error {
+	for _, name := range v.Names() { // none if its schema is of a newer version: show v.Bytes()
+		field, err := v.Field(name)
+		if err != nil {
+			return err
+		}
+		fmt.Println(name, "is", feed.FieldValue(field))
 	}
 	return nil
 }

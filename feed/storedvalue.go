@@ -1,8 +1,6 @@
 package feed
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,7 +13,6 @@ import (
 // transaction ends, and must not be modified; one of a live loop is valid forever.
 type StoredValue struct {
 	data   []byte
-	kind   string   // of the encodings below; empty if the entry was redacted
 	fields *untyped // of a struct; nil if its schema cannot be read
 	err    error    // why not
 }
@@ -50,43 +47,6 @@ func (v StoredValue) Field(name string) (FieldValue, error) {
 		}
 	}
 	return nil, fmt.Errorf("the value has no field %q: %w", name, stoat.ErrNotFound)
-}
-
-// MarshalJSON returns the value as JSON: a struct as an object of its [StoredValue.Names], a []byte
-// in base64, JSON as it is, and a redacted value as null. In structs, a UUID is a string as usual,
-// a time one of RFC 3339, and what MarshalBinary has returned is in base64. Keys of maps become
-// strings, and so do infinite numbers and NaN.
-func (v StoredValue) MarshalJSON() ([]byte, error) {
-	switch {
-	case v.err != nil:
-		return nil, v.err
-	case v.kind == encodedBytes:
-		return json.Marshal(v.data)
-	case v.kind == encodedJSON:
-		if !json.Valid(v.data) {
-			return nil, damaged("the value is not JSON")
-		}
-		return bytes.Clone(v.data), nil
-	case v.fields == nil:
-		return []byte("null"), nil
-	}
-	dst := []byte{'{'}
-	for i, name := range v.fields.names {
-		value, err := v.fields.read[i].Value(v.data)
-		if err != nil {
-			return nil, fmt.Errorf("field %s: %w", name, err)
-		}
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if dst, err = appendJSON(dst, name); err == nil {
-			dst, err = appendJSON(append(dst, ':'), plain(value))
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return append(dst, '}'), nil
 }
 
 // untyped reads the fields of structs of one schema. It is immutable.
@@ -158,7 +118,7 @@ func (c *untypedCodec) append([]byte, *StoredValue) ([]byte, error) {
 
 // decode does not fail if the schema is missing or damaged: then the value is there as bytes.
 func (c *untypedCodec) decode(s *session, p []byte, into *StoredValue) error {
-	*into = StoredValue{data: p, kind: c.encoding}
+	*into = StoredValue{data: p}
 	if c.encoding == encodedStruct {
 		into.fields, into.err = c.fieldsOf(s, p)
 	}

@@ -1,11 +1,14 @@
 package feed
 
 import (
-	"encoding/json"
+	"errors"
+	"maps"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/layout"
 )
 
@@ -37,9 +40,30 @@ func FuzzStoredValue(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}
-		p, err := StoredValue{data: data, kind: encodedStruct, fields: u}.MarshalJSON()
-		if err == nil && !json.Valid(p) {
-			t.Errorf("%q is not JSON", p)
+		v := StoredValue{data: data, fields: u}
+		for _, name := range v.Names() {
+			value, err := v.Field(name)
+			if errors.Is(err, stoat.ErrNotFound) || err == nil && !documented(value) {
+				t.Errorf("%s: field %q is %T(%v), %v", s, name, value, value, err)
+			}
 		}
 	})
 }
+
+// documented returns whether a value is one of those that [FieldValue] names.
+func documented(v FieldValue) bool {
+	switch v := v.(type) {
+	case nil, bool, int64, uint64, float64, string, []byte, time.Time, [16]byte:
+		return true
+	case []any:
+		return !slices.ContainsFunc(v, undocumented)
+	case map[string]any:
+		return !slices.ContainsFunc(slices.Collect(maps.Values(v)), undocumented)
+	case map[any]any:
+		parts := slices.AppendSeq(slices.Collect(maps.Keys(v)), maps.Values(v))
+		return !slices.ContainsFunc(parts, undocumented)
+	}
+	return false
+}
+
+func undocumented(v any) bool { return !documented(v) }

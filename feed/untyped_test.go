@@ -1,9 +1,7 @@
 package feed_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"net/netip"
 	"reflect"
@@ -141,9 +139,6 @@ func TestStored_hasTheFieldsOfStructs(t *testing.T) {
 			}
 			_, err = e.Value.Field("Home")
 			wantErr(t, err, stoat.ErrNotFound)
-			if p, err := json.Marshal(e.Value); err != nil || !json.Valid(p) {
-				t.Errorf("entry %d is no JSON: %v", e.Seq, err)
-			}
 		}
 		bytes, err := s.Size(tx)
 		ok(t, err)
@@ -245,21 +240,20 @@ func wantSame(
 // typedOf returns a post by its fields.
 func typedOf(t testing.TB, v feed.StoredValue) (p post) {
 	t.Helper()
-	j, err := json.Marshal(v)
-	ok(t, err)
-	ok(t, json.Unmarshal(j, &p))
-	if len(p.Tags) == 0 {
-		p.Tags = nil
+	field := func(name string) any {
+		value, err := v.Field(name)
+		ok(t, err)
+		return value
+	}
+	p.Author, p.Text = field("Author").(string), field("Text").(string)
+	for _, tag := range field("Tags").([]any) {
+		p.Tags = append(p.Tags, tag.(string))
 	}
 	return p
 }
 
 func TestStored_showsValuesOfEveryEncoding(t *testing.T) {
-	type note struct {
-		Text string
-		At   time.Time
-	}
-	year := time.Date(12000, 1, 2, 3, 4, 5, 6, time.UTC)
+	type note struct{ Text string }
 	db := memory(t)
 	raw, err := feed.Open[[]byte](db, "bytes", nil)
 	ok(t, err)
@@ -267,35 +261,14 @@ func TestStored_showsValuesOfEveryEncoding(t *testing.T) {
 	asJSON, err := feed.Open(db, "json", &feed.Options[note]{Encoding: feed.EncodingJSON})
 	ok(t, err)
 	appendAll(t, db, asJSON, note{Text: "<"})
-	structs, err := feed.Open[struct {
-		ID    [16]byte
-		At    time.Time
-		Inf   []float64
-		ByAge map[int8]bool
-	}](db, "struct", nil)
+	structs, err := feed.Open[note](db, "struct", nil)
 	ok(t, err)
-	update(t, db, func(tx *stoat.Tx) {
-		_, err := structs.Append(tx, &struct {
-			ID    [16]byte
-			At    time.Time
-			Inf   []float64
-			ByAge map[int8]bool
-		}{[16]byte{15: 7}, year, []float64{math.Inf(-1), 1.5}, map[int8]bool{-3: true}})
-		ok(t, err)
-		_, err = structs.Append(tx, &struct {
-			ID    [16]byte
-			At    time.Time
-			Inf   []float64
-			ByAge map[int8]bool
-		}{})
-		ok(t, err)
-		ok(t, structs.Redact(tx, 1))
-	})
+	appendAll(t, db, structs, note{Text: "a"}, note{Text: "gone"})
+	update(t, db, func(tx *stoat.Tx) { ok(t, structs.Redact(tx, 1)) })
 	for name, want := range map[string]string{
-		"bytes": `"YQA=" "" `,
-		"json":  `{"Text":"\u003c","At":"0001-01-01T00:00:00Z"} `,
-		"struct": `{"ID":"00000000-0000-0000-0000-000000000007","At":"12000-01-02T03:04:05.000000006Z",` +
-			`"Inf":["-Inf",1.5],"ByAge":{"-3":true}} null `,
+		"bytes":  `"a\x00" [] "" [] `,
+		"json":   `"{\"Text\":\"\\u003c\"}" [] `,
+		"struct": `"\x01\x01\x01a" [Text] "" [] `,
 	} {
 		view(t, db, func(tx *stoat.Tx) {
 			s, err := feed.OpenStored(tx, name)
@@ -305,9 +278,7 @@ func TestStored_showsValuesOfEveryEncoding(t *testing.T) {
 			got := ""
 			for e, err := range s.Query().WithRedacted().All(tx) {
 				ok(t, err)
-				p, err := e.Value.MarshalJSON()
-				ok(t, err)
-				got += string(p) + " "
+				got += fmt.Sprintf("%q %v ", e.Value.Bytes(), e.Value.Names())
 			}
 			equal(t, got, want)
 		})
@@ -365,8 +336,6 @@ func TestStored_showsEntriesOfAnUnknownSchemaAsBytes(t *testing.T) {
 		equal(t, string(last.Value.Bytes()), "cx")
 		equal(t, len(last.Value.Names()), 0)
 		_, err := last.Value.Field("Text")
-		wantErr(t, err, stoat.ErrCorrupt)
-		_, err = last.Value.MarshalJSON()
 		wantErr(t, err, stoat.ErrCorrupt)
 	})
 }
