@@ -9,6 +9,17 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
+// Consumer describes how far a consumer is.
+type Consumer struct {
+	Name string
+	Next uint64 // the number of the entry that it handles next
+	// Behind is how many entries it has not handled, redacted and expired ones included.
+	Behind uint64
+	// Expired is how many of those retention has removed. Unless it is 0, [Feed.Consume] returns
+	// [ErrExpired].
+	Expired uint64
+}
+
 // Consume calls fn for each entry from the named consumer's cursor on, and then for each entry
 // appended later, until ctx is done or an error occurs, which it returns. It runs in the caller's
 // goroutine. A new consumer starts at the entry that is the oldest when Consume first runs; that
@@ -102,6 +113,29 @@ func (s *session) setCursor(name string, seq uint64) error {
 		return fmt.Errorf("feed %q: consumer %q: %w", s.name, name, err)
 	}
 	return nil
+}
+
+// consumers yields the consumers, and returns errStop if that is enough.
+func (s *session) consumers(yield func(Consumer, error) bool) error {
+	b, err := s.root.Bucket([]byte(consumersBucket))
+	if err != nil {
+		return err
+	}
+	before := s.tx.Err()
+	for name, p := range b.Scan(stoat.Range{}) {
+		next, n := binary.Uvarint(p)
+		if n != len(p) || n <= 0 || next > s.next {
+			return damaged("consumer %q is at %x", name, p)
+		}
+		c := Consumer{string(name), next, s.next - next, s.first - min(next, s.first)}
+		if !yield(c, nil) {
+			return errStop
+		}
+	}
+	if before != nil { // the error belongs to another loop
+		return nil
+	}
+	return s.tx.Err()
 }
 
 // consumer is one loop of a consumer.

@@ -1,200 +1,110 @@
 package feed
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"iter"
-	"slices"
-	"strings"
+	"sync"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/layout"
 )
 
-// Stored is a feed opened without the Go type of its values, for reading: for tools, and for
-// programs that show any database. It is safe for concurrent use; transactions are not. A feed that
-// is deleted and created again makes it [ErrOutdated].
-type Stored struct {
-	f      *Feed[StoredValue]
-	values *untypedCodec
+// untyped reads the fields of structs of one schema. It is immutable.
+type untyped struct {
+	names []string
+	read  []*layout.Field
 }
 
-// StoredField describes a field of the values of a stored feed.
-type StoredField struct {
-	Name string // as in tags; with the path of structs around it, as in "home.city"
-	Type string // as it is stored, such as int32, "list of string" or map[string]int64
-}
-
-// StoredSublog describes a sublog of a stored feed.
-type StoredSublog struct {
-	Name    string
-	Missing uint64 // kept entries that it lacks, and that are added when a program opens the feed
-}
-
-// Consumer describes how far a consumer is.
-type Consumer struct {
-	Name string
-	Next uint64 // the number of the entry that it handles next
-	// Behind is how many entries it has not handled, redacted and expired ones included.
-	Behind uint64
-	// Expired is how many of those retention has removed. Unless it is 0, [Feed.Consume] returns
-	// [ErrExpired].
-	Expired uint64
-}
-
-// OpenStored opens the feed with the given name for reading, without the Go type of its values.
-// Queries run as those of a [Feed] do, with filters, and loops may be live. It does not check a
-// feed on a salvaged database, as [Open] does.
-//
-// The error is [stoat.ErrBucketNotFound] if there is no such bucket, [stoat.ErrNotFound] if it is
-// not a feed, and [stoat.ErrFormat] if it needs a newer version of this package.
-func OpenStored(tx *stoat.Tx, name string) (*Stored, error) {
-	s, err := openStored(tx, name)
-	if err != nil {
-		return nil, fmt.Errorf("open feed %q: %w", name, err)
-	}
-	return s, nil
-}
-
-func openStored(tx *stoat.Tx, name string) (*Stored, error) {
-	root, err := tx.Bucket([]byte(name))
+func newUntyped(schema *layout.Schema) (*untyped, error) {
+	l, err := layout.FromSchema(schema.Fields, func(string) []string { return nil })
 	if err != nil {
 		return nil, err
 	}
-	format, err := root.Get([]byte(formatKey))
-	if errors.Is(err, stoat.ErrNotFound) {
-		return nil, fmt.Errorf("the bucket is not a feed: %w", err)
-	}
+	d, err := layout.NewDecoder(schema, l)
 	if err != nil {
 		return nil, err
 	}
-	c, err := newUntypedCodec(string(format))
-	if err != nil {
-		return nil, err
-	}
-	s, err := sessionOf(tx, name)
-	if err != nil {
-		return nil, err
-	}
-	known, err := s.lineage()
-	if err == nil && known.newest() != s.edition {
-		err = damaged("the edition of the schemas is %x, that of the state %x", known.newest(),
-			s.edition)
-	}
-	if err != nil {
-		return nil, err
-	}
-	f := &Feed[StoredValue]{name: name, codec: c, raw: true} // it only reads
-	f.known.Store(&known)
-	return &Stored{f, c}, nil
-}
-
-// Name returns the feed's name.
-func (s *Stored) Name() string { return s.f.name }
-
-// Encoding returns how values are stored: "struct" or "bytes", which are [EncodingAuto], or "json".
-func (s *Stored) Encoding() string { return s.values.encoding }
-
-// Fields returns the fields of the values that a program would append, those of the newest schema;
-// none if values are not structs. Older values may have others: see [StoredValue.Names].
-func (s *Stored) Fields(tx *stoat.Tx) ([]StoredField, error) {
-	in, err := s.f.session(tx)
-	if err != nil || s.values.encoding != encodedStruct {
-		return nil, err
-	}
-	schema, err := in.newestSchema()
-	if err != nil || schema == nil {
-		return nil, err
-	}
-	var all []StoredField
+	u := new(untyped)
 	for _, f := range schema.Fields {
-		all = append(all, StoredField{f.Name, f.Type.String()})
+		read, err := d.Field(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		u.names, u.read = append(u.names, f.Name), append(u.read, read)
 	}
-	return all, nil
+	return u, nil
 }
 
-// Query returns the query for all entries, in ascending order.
-func (s *Stored) Query() Query[StoredValue] { return s.f.Query() }
+// The encodings of values, without their versions.
+const (
+	encodedStruct = "struct"
+	encodedBytes  = "bytes"
+	encodedJSON   = "json"
+)
 
-// Len returns the number of entries ever appended, which is also the number of the next entry.
-func (s *Stored) Len(tx *stoat.Tx) (uint64, error) { return s.f.Len(tx) }
+// untypedCodec decodes values of any feed. It is safe for concurrent use.
+type untypedCodec struct {
+	format   string
+	encoding string
 
-// First returns the number of the oldest entry that is kept, or [Stored.Len] if there is none.
-func (s *Stored) First(tx *stoat.Tx) (uint64, error) { return s.f.First(tx) }
-
-// Size returns the size of the encoded values of all entries that are kept, as they were appended:
-// what [Retention] limits. Values that were redacted since count.
-func (s *Stored) Size(tx *stoat.Tx) (uint64, error) {
-	in, err := s.f.session(tx)
-	if err != nil || in.first == in.next {
-		return 0, err
-	}
-	oldest, err := in.stored(in.first)
-	if err == nil && oldest.before > in.written {
-		err = damaged("feed %q: %d bytes were written, %d of them before entry %d", s.f.name,
-			in.written, oldest.before, in.first)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return in.written - oldest.before, nil
+	mu      sync.Mutex
+	schemas map[uint64]*untyped // by number, those used so far
 }
 
-// Sublogs returns the sublogs, in the order of their names.
-func (s *Stored) Sublogs(tx *stoat.Tx) ([]StoredSublog, error) {
-	in, err := s.f.session(tx)
+// newUntypedCodec returns the codec for a stored format.
+func newUntypedCodec(format string) (*untypedCodec, error) {
+	c := &untypedCodec{format: format, schemas: map[uint64]*untyped{}}
+	switch format {
+	case rawCodec[[]byte]{}.name():
+		c.encoding = encodedBytes
+	case jsonCodec[any]{}.name():
+		c.encoding = encodedJSON
+	case (*structCodec[struct{}])(nil).name():
+		c.encoding = encodedStruct
+	default:
+		return nil, fmt.Errorf("entries are stored as %q, which this program does not know: update "+
+			"it: %w", format, stoat.ErrFormat)
+	}
+	return c, nil
+}
+
+func (c *untypedCodec) name() string { return c.format }
+
+func (c *untypedCodec) prepare(*stoat.Tx, *stoat.Bucket) error { return nil }
+
+func (c *untypedCodec) append([]byte, *StoredValue) ([]byte, error) {
+	return nil, fmt.Errorf("append to a feed with its Go type: %w", stoat.ErrReadOnly)
+}
+
+// decode does not fail if the schema is missing or damaged: then the value is there as bytes.
+func (c *untypedCodec) decode(s *session, p []byte, into *StoredValue) error {
+	*into = StoredValue{data: p}
+	if c.encoding == encodedStruct {
+		into.fields, into.err = c.fieldsOf(s, p)
+	}
+	return nil
+}
+
+func (c *untypedCodec) schema() int { return 0 }
+
+// fieldsOf returns what reads the fields of an encoded struct.
+func (c *untypedCodec) fieldsOf(s *session, p []byte) (*untyped, error) {
+	number, err := layout.Number(p)
 	if err != nil {
 		return nil, err
 	}
-	var all []StoredSublog
-	for _, sub := range in.sublogs {
-		from := min(max(sub.next, in.first), in.next)
-		all = append(all, StoredSublog{sub.name, in.next - from})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.schemas[number]; known != nil {
+		return known, nil
 	}
-	slices.SortFunc(all, func(a, b StoredSublog) int {
-		return strings.Compare(a.Name, b.Name)
-	})
-	return all, nil
-}
-
-// Addresses is [Feed.Addresses].
-func (s *Stored) Addresses(tx *stoat.Tx, sublog string) iter.Seq2[Address, error] {
-	return s.f.Addresses(tx, sublog)
-}
-
-// Consumers returns an iterator over the consumers, in the order of their names. If the loop fails,
-// its last iteration yields an error.
-func (s *Stored) Consumers(tx *stoat.Tx) iter.Seq2[Consumer, error] {
-	return func(yield func(Consumer, error) bool) {
-		in, err := s.f.session(tx)
-		if err == nil {
-			err = in.consumers(yield)
-		}
-		if err != nil && !errors.Is(err, errStop) {
-			yield(Consumer{}, fmt.Errorf("feed %q: %w", s.f.name, err))
-		}
-	}
-}
-
-// consumers yields the consumers, and returns errStop if that is enough.
-func (s *session) consumers(yield func(Consumer, error) bool) error {
-	b, err := s.root.Bucket([]byte(consumersBucket))
+	schema, err := s.schema(number)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	before := s.tx.Err()
-	for name, p := range b.Scan(stoat.Range{}) {
-		next, n := binary.Uvarint(p)
-		if n != len(p) || n <= 0 || next > s.next {
-			return damaged("consumer %q is at %x", name, p)
-		}
-		c := Consumer{string(name), next, s.next - next, s.first - min(next, s.first)}
-		if !yield(c, nil) {
-			return errStop
-		}
+	u, err := newUntyped(schema)
+	if err != nil {
+		return nil, fmt.Errorf("schema %d: %w", number, err)
 	}
-	if before != nil { // the error belongs to another loop
-		return nil
-	}
-	return s.tx.Err()
+	c.schemas[number] = u
+	return u, nil
 }

@@ -1,391 +1,69 @@
-package feed_test
+package feed
 
 import (
-	"fmt"
-	"math/rand/v2"
-	"net/netip"
+	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/feed"
+	"github.com/stoatdb/stoat/internal/layout"
 )
 
-// part is a struct within a list.
-type part struct {
-	Name  string
-	Count uint8
-}
-
-// everything has a field of each kind.
-type everything struct {
-	Yes    bool
-	Small  int8
-	Number int
-	Large  uint64
-	Single float32
-	Double float64
-	At     time.Time
-	ID     [16]byte
-	Text   string
-	Raw    []byte
-	Words  []string
-	Ratios []float32
-	Maybe  *int32
-	Home   struct{ City, Street string }
-	Ages   map[string]int64
-	Names  map[uint16]string
-	Parts  []part
-	Three  [3]int16
-	Addr   netip.Addr
-}
-
-func randomThing(r *rand.Rand) (e everything) {
-	text := func() string { return fmt.Sprint("text <", r.Uint32()>>r.IntN(32), ">\xff"[:r.IntN(3)]) }
-	e.Yes, e.Small, e.Number = r.IntN(2) == 0, int8(r.Uint32()), int(r.Int64())
-	e.Large, e.Single, e.Double = r.Uint64(), r.Float32(), r.NormFloat64()
-	e.At = time.Unix(r.Int64N(1<<40), r.Int64N(1e9)).UTC()
-	e.Text, e.Home.City, e.Home.Street = text(), text(), text()
-	for i := range e.ID {
-		e.ID[i] = byte(r.Uint32())
+func FuzzStoredValue(f *testing.F) {
+	type inner struct{ A, B string }
+	type seed struct {
+		At    time.Time
+		Text  string
+		Map   map[float64]inner
+		Maybe *[]int16
 	}
-	e.Addr = netip.AddrFrom16(e.ID)
-	for range r.IntN(4) {
-		e.Raw = append(e.Raw, byte(r.Uint32()))
-		e.Words, e.Ratios = append(e.Words, text()), append(e.Ratios, r.Float32())
-		e.Parts = append(e.Parts, part{text(), uint8(r.Uint32())})
-		if e.Ages == nil {
-			e.Ages, e.Names = map[string]int64{}, map[uint16]string{}
+	l, err := layout.Of(reflect.TypeFor[seed]())
+	if err != nil {
+		f.Fatal(err)
+	}
+	l = l.Numbered(1)
+	v := seed{time.Unix(1, 2), "text", map[float64]inner{1: {"a", "b"}}, &[]int16{1}}
+	data, err := layout.Append(l, nil, &v)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(l.Schema().Append(nil), data)
+	f.Fuzz(func(t *testing.T, schema, data []byte) {
+		s, err := layout.ParseSchema(schema)
+		if err != nil {
+			return
 		}
-		e.Ages[text()], e.Names[uint16(r.Uint32())] = r.Int64(), text()
-	}
-	if r.IntN(2) == 0 {
-		n := int32(r.Uint32())
-		e.Maybe = &n
-	}
-	for i := range e.Three {
-		e.Three[i] = int16(r.Uint32())
-	}
-	return e
-}
-
-// fields returns the fields of a value as a feed without its type has them.
-func (e *everything) fields(t testing.TB) map[string]any {
-	t.Helper()
-	addr, err := e.Addr.MarshalBinary()
-	ok(t, err)
-	all := map[string]any{
-		"Yes": e.Yes, "Small": int64(e.Small), "Number": int64(e.Number), "Large": e.Large,
-		"Single": float64(e.Single), "Double": e.Double, "At": e.At, "ID": e.ID, "Text": e.Text,
-		"Raw": append([]byte{}, e.Raw...), "Home.City": e.Home.City, "Home.Street": e.Home.Street,
-		"Addr": addr, "Maybe": nil,
-	}
-	words, ratios, parts, three := []any{}, []any{}, []any{}, []any{}
-	for i, p := range e.Parts {
-		words, ratios = append(words, e.Words[i]), append(ratios, float64(e.Ratios[i]))
-		parts = append(parts, map[string]any{"Name": p.Name, "Count": uint64(p.Count)})
-	}
-	for _, n := range e.Three {
-		three = append(three, int64(n))
-	}
-	ages, names := map[any]any{}, map[any]any{}
-	for k, v := range e.Ages {
-		ages[k] = v
-	}
-	for k, v := range e.Names {
-		names[uint64(k)] = v
-	}
-	all["Words"], all["Ratios"], all["Parts"], all["Three"] = words, ratios, parts, three
-	all["Ages"], all["Names"] = ages, names
-	if e.Maybe != nil {
-		all["Maybe"] = int64(*e.Maybe)
-	}
-	return all
-}
-
-// openStored opens the feed of a test without its type.
-func openStored(t testing.TB, tx *stoat.Tx) *feed.Stored {
-	t.Helper()
-	s, err := feed.OpenStored(tx, "feed")
-	ok(t, err)
-	return s
-}
-
-func TestStored_hasTheFieldsOfStructs(t *testing.T) {
-	r := random(t)
-	db := memory(t)
-	f := open[everything](t, db, nil)
-	var want []everything
-	for range 200 {
-		want = append(want, randomThing(r))
-	}
-	appendAll(t, db, f, want...)
-	view(t, db, func(tx *stoat.Tx) {
-		s := openStored(t, tx)
-		equal(t, s.Encoding(), "struct")
-		size := 0
-		for e, err := range s.Query().All(tx) {
-			ok(t, err)
-			size += len(e.Value.Bytes())
-			got := map[string]any{}
-			for _, name := range e.Value.Names() {
-				got[name], err = e.Value.Field(name)
-				ok(t, err)
+		u, err := newUntyped(s)
+		if err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+		v := StoredValue{data: data, fields: u}
+		for _, name := range v.Names() {
+			value, err := v.Field(name)
+			if errors.Is(err, stoat.ErrNotFound) || err == nil && !documented(value) {
+				t.Errorf("%s: field %q is %T(%v), %v", s, name, value, value, err)
 			}
-			if wanted := want[e.Seq].fields(t); !reflect.DeepEqual(got, wanted) {
-				t.Errorf("entry %d: got %#v, want %#v", e.Seq, got, wanted)
-			}
-			_, err = e.Value.Field("Home")
-			wantErr(t, err, stoat.ErrNotFound)
-		}
-		bytes, err := s.Size(tx)
-		ok(t, err)
-		equal(t, bytes, uint64(size))
-		fields, err := s.Fields(tx)
-		ok(t, err)
-		equal(t, len(fields), len(want[0].fields(t)))
-		equal(t, fields[10], feed.StoredField{Name: "Words", Type: "list of string"})
-	})
-}
-
-func TestStored_queriesAsTheTypedFeedDoes(t *testing.T) {
-	r := random(t)
-	db := memory(t)
-	clock := newClock()
-	f := open(t, db, &feed.Options[post]{Sublogs: sublogs(), Now: clock.Now})
-	p := player{t: t, r: r, db: db, feed: f, clock: clock, model: &model{}}
-	var kept *feed.Stored // from an earlier transaction
-	for range 15 {
-		update(t, db, func(tx *stoat.Tx) {
-			p.write(tx)
-			p.write(tx)
-			name, at := fmt.Sprint("consumer ", r.IntN(3)), r.IntN(len(p.model.entries)+1)
-			ok(t, f.SetCursor(tx, name, uint64(at)))
-			wantSame(t, r, tx, f, openStored(t, tx))
-		})
-		view(t, db, func(tx *stoat.Tx) {
-			if kept != nil {
-				wantSame(t, r, tx, f, kept)
-			}
-			kept = openStored(t, tx)
-			wantSame(t, r, tx, f, kept)
-		})
-	}
-}
-
-// wantSame wants a feed and the same without its type to agree.
-func wantSame(
-	t testing.TB, r *rand.Rand, tx *stoat.Tx, f *feed.Feed[post], s *feed.Stored,
-) {
-	t.Helper()
-	length, err := f.Len(tx)
-	ok(t, err)
-	first, err := f.First(tx)
-	ok(t, err)
-	gotLength, err := s.Len(tx)
-	ok(t, err)
-	gotFirst, err := s.First(tx)
-	ok(t, err)
-	equal(t, gotLength, length)
-	equal(t, gotFirst, first)
-	for c, err := range s.Consumers(tx) {
-		ok(t, err)
-		at, err := f.Cursor(tx, c.Name)
-		ok(t, err)
-		equal(t, c, feed.Consumer{c.Name, at, length - at, first - min(at, first)})
-	}
-	subs, err := s.Sublogs(tx)
-	ok(t, err)
-	equal(t, fmt.Sprint(subs), "[{author 0} {tag 0}]")
-	for a, err := range s.Addresses(tx, "author") {
-		ok(t, err)
-		n, err := f.Query().Where(feed.In("author", a.Name)).Count(tx)
-		ok(t, err)
-		equal(t, a.Count, n)
-	}
-	typed, untyped := f.Query(), s.Query()
-	if r.IntN(2) == 0 {
-		typed, untyped = typed.Reverse(), untyped.Reverse()
-	}
-	if r.IntN(2) == 0 {
-		typed, untyped = typed.WithRedacted(), untyped.WithRedacted()
-	}
-	if r.IntN(2) == 0 {
-		in := feed.In("tag", fmt.Sprint("tag ", r.IntN(4)))
-		typed, untyped = typed.Where(in), untyped.Where(in)
-	}
-	from, limit := r.Uint64N(length+1), r.IntN(20)
-	typed, untyped = typed.From(from).Limit(limit), untyped.From(from).Limit(limit)
-	var want []feed.Entry[post]
-	for e, err := range typed.All(tx) {
-		ok(t, err)
-		want = append(want, e)
-	}
-	for e, err := range untyped.All(tx) {
-		ok(t, err)
-		var v post
-		if !e.Redacted {
-			v = typedOf(t, e.Value)
-		}
-		if len(want) == 0 || !reflect.DeepEqual(want[0], feed.Entry[post]{e.Seq, e.At, e.Redacted, v}) {
-			t.Fatalf("got %+v, want the first of %+v", e, want)
-		}
-		want = want[1:]
-	}
-	equal(t, len(want), 0)
-}
-
-// typedOf returns a post by its fields.
-func typedOf(t testing.TB, v feed.StoredValue) (p post) {
-	t.Helper()
-	field := func(name string) any {
-		value, err := v.Field(name)
-		ok(t, err)
-		return value
-	}
-	p.Author, p.Text = field("Author").(string), field("Text").(string)
-	for _, tag := range field("Tags").([]any) {
-		p.Tags = append(p.Tags, tag.(string))
-	}
-	return p
-}
-
-func TestStored_showsValuesOfEveryEncoding(t *testing.T) {
-	type note struct{ Text string }
-	db := memory(t)
-	raw, err := feed.Open[[]byte](db, "bytes", nil)
-	ok(t, err)
-	appendAll(t, db, raw, []byte("a\x00"), []byte{})
-	asJSON, err := feed.Open(db, "json", &feed.Options[note]{Encoding: feed.EncodingJSON})
-	ok(t, err)
-	appendAll(t, db, asJSON, note{Text: "<"})
-	structs, err := feed.Open[note](db, "struct", nil)
-	ok(t, err)
-	appendAll(t, db, structs, note{Text: "a"}, note{Text: "gone"})
-	update(t, db, func(tx *stoat.Tx) { ok(t, structs.Redact(tx, 1)) })
-	for name, want := range map[string]string{
-		"bytes":  `"a\x00" [] "" [] `,
-		"json":   `"{\"Text\":\"\\u003c\"}" [] `,
-		"struct": `"\x01\x01\x01a" [Text] "" [] `,
-	} {
-		view(t, db, func(tx *stoat.Tx) {
-			s, err := feed.OpenStored(tx, name)
-			ok(t, err)
-			equal(t, s.Encoding(), name)
-			equal(t, s.Name(), name)
-			got := ""
-			for e, err := range s.Query().WithRedacted().All(tx) {
-				ok(t, err)
-				got += fmt.Sprintf("%q %v ", e.Value.Bytes(), e.Value.Names())
-			}
-			equal(t, got, want)
-		})
-	}
-}
-
-func TestStored_readsOldSchemas(t *testing.T) {
-	type older struct{ Name, Gone string }
-	type newer struct {
-		Name string
-		Age  int32
-	}
-	db := memory(t)
-	appendAll(t, db, open[older](t, db, nil), older{"a", "b"})
-	var kept *feed.Stored
-	view(t, db, func(tx *stoat.Tx) { kept = openStored(t, tx) })
-	appendAll(t, db, open[newer](t, db, nil), newer{"c", 7})
-	view(t, db, func(tx *stoat.Tx) {
-		for _, s := range []*feed.Stored{kept, openStored(t, tx)} {
-			got := ""
-			for e, err := range s.Query().All(tx) {
-				ok(t, err)
-				got += fmt.Sprint(e.Value.Names())
-			}
-			equal(t, got, "[Name Gone][Name Age]")
-			fields, err := s.Fields(tx)
-			ok(t, err)
-			equal(t, fmt.Sprint(fields), "[{Name string} {Age int32}]")
 		}
 	})
-	update(t, db, func(tx *stoat.Tx) { ok(t, tx.DeleteBucket([]byte("feed"))) })
-	appendAll(t, db, open[newer](t, db, nil), newer{"c", 7})
-	view(t, db, func(tx *stoat.Tx) {
-		_, err := kept.Len(tx)
-		wantErr(t, err, feed.ErrOutdated)
-	})
 }
 
-func TestStored_showsEntriesOfAnUnknownSchemaAsBytes(t *testing.T) {
-	db := memory(t)
-	appendAll(t, db, open[post](t, db, nil), post{Text: "known"}, post{Text: "unknown"})
-	update(t, db, func(tx *stoat.Tx) {
-		root, err := tx.Bucket([]byte("feed"))
-		ok(t, err)
-		entries, err := root.Bucket([]byte("entries"))
-		ok(t, err)
-		ok(t, entries.Put([]byte{7: 1}, []byte{1, 0, 0, 99, 'x'})) // of schema 99
-	})
-	view(t, db, func(tx *stoat.Tx) {
-		var last feed.Entry[feed.StoredValue]
-		for e, err := range openStored(t, tx).Query().All(tx) {
-			ok(t, err)
-			last = e
-		}
-		equal(t, string(last.Value.Bytes()), "cx")
-		equal(t, len(last.Value.Names()), 0)
-		_, err := last.Value.Field("Text")
-		wantErr(t, err, stoat.ErrCorrupt)
-	})
-}
-
-func TestStored_refusesWhatIsNoFeed(t *testing.T) {
-	db := memory(t)
-	appendAll(t, db, open[post](t, db, nil), post{})
-	update(t, db, func(tx *stoat.Tx) {
-		_, err := feed.OpenStored(tx, "none")
-		wantErr(t, err, stoat.ErrBucketNotFound)
-		_, err = tx.CreateBucket([]byte("other"))
-		ok(t, err)
-		_, err = feed.OpenStored(tx, "other")
-		wantErr(t, err, stoat.ErrNotFound)
-		root, err := tx.Bucket([]byte("feed"))
-		ok(t, err)
-		consumers, err := root.Bucket([]byte("consumers"))
-		ok(t, err)
-		ok(t, consumers.Put([]byte("ahead"), []byte{2}))
-		var seen []error
-		for _, err := range openStored(t, tx).Consumers(tx) {
-			seen = append(seen, err)
-		}
-		equal(t, len(seen), 1)
-		wantErr(t, seen[0], stoat.ErrCorrupt)
-		ok(t, root.Put([]byte("format"), []byte("struct 2")))
-		_, err = feed.OpenStored(tx, "feed")
-		wantErr(t, err, stoat.ErrFormat)
-	})
-}
-
-func TestStored_sizeIsWhatRetentionLimits(t *testing.T) {
-	db := memory(t)
-	f := open[[]byte](t, db, nil)
-	sizeIs := func(want uint64) {
-		t.Helper()
-		view(t, db, func(tx *stoat.Tx) {
-			got, err := openStored(t, tx).Size(tx)
-			ok(t, err)
-			equal(t, got, want)
-		})
+// documented returns whether a value is one of those that [FieldValue] names.
+func documented(v FieldValue) bool {
+	switch v := v.(type) {
+	case nil, bool, int64, uint64, float64, string, []byte, time.Time, [16]byte:
+		return true
+	case []any:
+		return !slices.ContainsFunc(v, undocumented)
+	case map[string]any:
+		return !slices.ContainsFunc(slices.Collect(maps.Values(v)), undocumented)
+	case map[any]any:
+		parts := slices.AppendSeq(slices.Collect(maps.Keys(v)), maps.Values(v))
+		return !slices.ContainsFunc(parts, undocumented)
 	}
-	sizeIs(0)
-	appendAll(t, db, f, slices.Repeat([][]byte{make([]byte, 10)}, 20)...)
-	sizeIs(200)
-	update(t, db, func(tx *stoat.Tx) {
-		ok(t, f.Redact(tx, 19))
-		ok(t, f.Retain(tx, feed.Retention{Bytes: 55}))
-	})
-	sizeIs(50)
-	update(t, db, func(tx *stoat.Tx) { ok(t, f.Retain(tx, feed.Retention{Count: 1})) })
-	sizeIs(10)
+	return false
 }
+
+func undocumented(v any) bool { return !documented(v) }
