@@ -21,9 +21,9 @@ type Entry[T any] struct {
 
 // stored is an entry in its stored form.
 type stored struct {
-	redacted bool   // in milliseconds since 1970
-	at       uint64 // size of all encoded values before it, in bytes
-	before   uint64 // part of the parsed slice
+	redacted bool
+	at       uint64 // when it was appended, in milliseconds since 1970
+	before   uint64 // size of all encoded values before it, in bytes
 	value    []byte // part of what was parsed
 }
 
