@@ -16,6 +16,13 @@ import (
 // errUnprepared reports that a writable transaction must first store something, such as a schema.
 var errUnprepared = errors.New("the feed must be prepared in a writable transaction")
 
+// The formats of values: an encoding and its version. They are on disk.
+const (
+	bytesFormat  = "bytes 1"
+	jsonFormat   = "json 1"
+	structFormat = "struct 1"
+)
+
 // codec encodes and decodes values. It is safe for concurrent use.
 type codec[T any] interface {
 	// name identifies the format; the feed stores it.
@@ -55,7 +62,7 @@ func newCodec[T any](e Encoding) (codec[T], error) {
 // rawCodec stores a []byte unchanged.
 type rawCodec[T any] struct{}
 
-func (rawCodec[T]) name() string { return "bytes 1" }
+func (rawCodec[T]) name() string { return bytesFormat }
 
 func (rawCodec[T]) prepare(*stoat.Tx, *stoat.Bucket) error { return nil }
 
@@ -78,7 +85,7 @@ func (rawCodec[T]) schema() int { return 0 }
 // jsonCodec stores values as JSON.
 type jsonCodec[T any] struct{}
 
-func (jsonCodec[T]) name() string { return "json 1" }
+func (jsonCodec[T]) name() string { return jsonFormat }
 
 func (jsonCodec[T]) prepare(*stoat.Tx, *stoat.Bucket) error { return nil }
 
@@ -105,7 +112,7 @@ type structCodec[T any] struct {
 // decoderMap is the decoders by schema number. It is immutable.
 type decoderMap map[uint64]*layout.Decoder
 
-func (c *structCodec[T]) name() string { return "struct 1" }
+func (c *structCodec[T]) name() string { return structFormat }
 
 func (c *structCodec[T]) prepare(tx *stoat.Tx, schemas *stoat.Bucket) error {
 	schema := c.layout.Schema()

@@ -14,8 +14,7 @@ import (
 // programs that show any database. It is safe for concurrent use; transactions are not. A feed that
 // is deleted and created again makes it [ErrOutdated].
 type Stored struct {
-	f      *Feed[StoredValue]
-	values *untypedCodec
+	f *Feed[StoredValue]
 }
 
 // StoredField describes a field of the values of a stored feed.
@@ -74,20 +73,23 @@ func openStored(tx *stoat.Tx, name string) (*Stored, error) {
 	}
 	f := &Feed[StoredValue]{name: name, codec: c, raw: true} // it only reads
 	f.known.Store(&known)
-	return &Stored{f, c}, nil
+	return &Stored{f}, nil
 }
 
 // Name returns the feed's name.
 func (s *Stored) Name() string { return s.f.name }
 
 // Encoding returns how values are stored: "struct" or "bytes", which are [EncodingAuto], or "json".
-func (s *Stored) Encoding() string { return s.values.encoding }
+func (s *Stored) Encoding() string {
+	encoding, _, _ := strings.Cut(s.f.codec.name(), " ") // from its version
+	return encoding
+}
 
 // Fields returns the fields of the values that a program would append, those of the newest schema;
 // none if values are not structs. Older values may have others: see [StoredValue.Names].
 func (s *Stored) Fields(tx *stoat.Tx) ([]StoredField, error) {
 	in, err := s.f.session(tx)
-	if err != nil || s.values.encoding != encodedStruct {
+	if err != nil || s.f.codec.name() != structFormat {
 		return nil, err
 	}
 	schema, err := in.newestSchema()

@@ -34,17 +34,9 @@ func newUntyped(schema *layout.Schema) (*untyped, error) {
 	return u, nil
 }
 
-// The encodings of values, without their versions.
-const (
-	encodedStruct = "struct"
-	encodedBytes  = "bytes"
-	encodedJSON   = "json"
-)
-
 // untypedCodec decodes values of any feed. It is safe for concurrent use.
 type untypedCodec struct {
-	format   string
-	encoding string
+	format string
 
 	mu      sync.Mutex
 	schemas map[uint64]*untyped // by number, those used so far
@@ -52,19 +44,12 @@ type untypedCodec struct {
 
 // newUntypedCodec returns the codec for a stored format.
 func newUntypedCodec(format string) (*untypedCodec, error) {
-	c := &untypedCodec{format: format, schemas: map[uint64]*untyped{}}
 	switch format {
-	case rawCodec[[]byte]{}.name():
-		c.encoding = encodedBytes
-	case jsonCodec[any]{}.name():
-		c.encoding = encodedJSON
-	case (*structCodec[struct{}])(nil).name():
-		c.encoding = encodedStruct
-	default:
-		return nil, fmt.Errorf("entries are stored as %q, which this program does not know: update "+
-			"it: %w", format, stoat.ErrFormat)
+	case bytesFormat, jsonFormat, structFormat:
+		return &untypedCodec{format: format, schemas: map[uint64]*untyped{}}, nil
 	}
-	return c, nil
+	return nil, fmt.Errorf("entries are stored as %q, which this program does not know: update it: %w",
+		format, stoat.ErrFormat)
 }
 
 func (c *untypedCodec) name() string { return c.format }
@@ -78,7 +63,7 @@ func (c *untypedCodec) append([]byte, *StoredValue) ([]byte, error) {
 // decode does not fail if the schema is missing or damaged: then the value is there as bytes.
 func (c *untypedCodec) decode(s *session, p []byte, into *StoredValue) error {
 	*into = StoredValue{data: p}
-	if c.encoding == encodedStruct {
+	if c.format == structFormat {
 		into.fields, into.err = c.fieldsOf(s, p)
 	}
 	return nil
