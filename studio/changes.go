@@ -52,7 +52,7 @@ func (h *Handler) changes(w http.ResponseWriter, r *http.Request) error {
 	if h.source.follows() {
 		return h.tellStates(w, r)
 	}
-	return h.use(func(db *stoat.DB) error {
+	return h.use(r.Context(), func(db *stoat.DB) error {
 		err := db.View(func(tx *stoat.Tx) error {
 			_, err := bucketAt(tx, path)
 			return err
@@ -156,7 +156,7 @@ func (h *Handler) tellStates(w http.ResponseWriter, r *http.Request) error {
 	trouble := ""
 	for first := true; s.err == nil; first = false {
 		var at stoat.Position
-		err := h.use(func(db *stoat.DB) error {
+		err := h.use(r.Context(), func(db *stoat.DB) error {
 			at = db.Position()
 			return nil
 		})

@@ -20,12 +20,12 @@ type databaseAnswer struct {
 	Started  time.Time `json:"started"`
 }
 
-func (h *Handler) database(*http.Request) (any, error) {
+func (h *Handler) database(r *http.Request) (any, error) {
 	a := databaseAnswer{
 		Name: h.source.name(), Write: h.write, Follows: h.source.follows(),
 		Version: version(), Started: h.started,
 	}
-	err := h.use(func(db *stoat.DB) error {
+	err := h.use(r.Context(), func(db *stoat.DB) error {
 		id := db.Identity().Database
 		a.Identity = hex.EncodeToString(id[:])
 		a.Position = uint64(db.Position())

@@ -58,7 +58,7 @@ func (h *Handler) edit(
 		return nil, badf("the path must be names in base64url without padding, joined by dots")
 	}
 	ctx := r.Context()
-	err := h.use(func(db *stoat.DB) error {
+	err := h.use(ctx, func(db *stoat.DB) error {
 		return db.UpdateContext(ctx, func(tx *stoat.Tx) error {
 			b, err := bucketAt(tx, path)
 			if err != nil {

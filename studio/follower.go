@@ -1,11 +1,13 @@
 package studio
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -29,11 +31,14 @@ type follower struct {
 	dir  string
 	opts stoat.Options
 	now  func() time.Time
+	open func(dir string, opts *stoat.Options) (*stoat.DB, error)
+
+	seen glance // of the files, before the last opening; belongs to the look that runs
 
 	mu      sync.Mutex
-	state   *state // nil after an error
-	err     error  // of the last opening
-	seen    glance // of the files, before the last opening
+	state   *state        // of the last opening that succeeded; nil before, and when closed
+	err     error         // of the last opening
+	looking chan struct{} // closed at the end of the look that runs; nil if none does
 	checked time.Time
 	took    time.Duration // the last opening
 	closed  bool
@@ -48,26 +53,39 @@ type state struct {
 
 // follow opens the database in dir.
 func follow(dir string, opts *stoat.Options) (*follower, error) {
-	f := &follower{dir: dir, now: time.Now}
+	f := newFollower(dir, opts, time.Now)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.refresh(context.Background()); err != nil {
+		return nil, err
+	}
+	return f, f.err
+}
+
+// newFollower returns a follower that has not opened the database yet.
+func newFollower(dir string, opts *stoat.Options, now func() time.Time) *follower {
+	f := &follower{dir: dir, now: now, open: stoat.Open}
 	if opts != nil {
 		f.opts = *opts
 	}
 	f.opts.ReadOnly = true
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refresh()
-	return f, f.err
+	return f
 }
 
 func (f *follower) follows() bool { return true }
 func (f *follower) name() string  { return f.dir }
 
-func (f *follower) acquire() (*stoat.DB, func(), error) {
+func (f *follower) acquire(ctx context.Context) (*stoat.DB, func(), error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.refresh()
-	if f.err != nil {
-		err := f.err
+	if err := f.refresh(ctx); err != nil {
+		return nil, nil, err
+	}
+	err := f.err
+	if f.closed {
+		err = stoat.ErrClosed
+	}
+	if err != nil {
 		if inner := errors.Unwrap(err); inner != nil {
 			err = inner // without the advice for programmers
 		}
@@ -86,29 +104,62 @@ func (f *follower) release(s *state) {
 	}
 }
 
-// refresh opens the database again if it is time and its files have changed.
-func (f *follower) refresh() {
-	if f.closed {
-		f.err = stoat.ErrClosed
-		return
-	}
+// refresh looks at the files if it is time, and waits until what has changed is open. While the
+// look of another request runs, the state before it is good enough: an opening that takes long
+// delays the request that began it only.
+func (f *follower) refresh(ctx context.Context) error {
 	now := f.now()
-	if !f.checked.IsZero() && now.Sub(f.checked) < max(followPause, followShare*f.took) {
-		return
+	due := f.checked.IsZero() || now.Sub(f.checked) >= max(followPause, followShare*f.took)
+	if f.looking == nil && due && !f.closed {
+		f.checked, f.looking = now, make(chan struct{})
+		go f.look(now, f.state != nil && f.err == nil)
+	} else if f.looking == nil || f.state != nil || f.err != nil {
+		return nil
 	}
-	f.checked = now
+	return f.wait(ctx)
+}
+
+// wait waits for the end of the look that runs, without the lock.
+func (f *follower) wait(ctx context.Context) error {
+	looking := f.looking
+	f.mu.Unlock()
+	defer f.mu.Lock()
+	select {
+	case <-looking:
+		return nil
+	case <-ctx.Done():
+		return problemf(http.StatusServiceUnavailable, "opening the database takes long: try again")
+	}
+}
+
+// look opens the database if its files have changed, or if there is no good state of it. It takes
+// the lock for its result only.
+func (f *follower) look(now time.Time, good bool) {
 	g, err := glanceAt(f.dir, now)
 	settled := !g.young && !f.seen.young && g.sum == f.seen.sum
-	if err == nil && f.state != nil && f.err == nil && settled {
+	if err == nil && good && settled {
+		f.looked(func() {})
 		return
 	}
 	f.seen = g
-	db, err := stoat.Open(f.dir, &f.opts)
-	f.took = f.now().Sub(now)
-	if f.err = err; err == nil {
-		f.retire()
-		f.state = &state{db: db}
-	}
+	db, err := f.open(f.dir, &f.opts)
+	took := f.now().Sub(now)
+	f.looked(func() {
+		f.took = took
+		if f.err = err; err == nil {
+			f.retire()
+			f.state = &state{db: db}
+		}
+	})
+}
+
+// looked ends a look by its result.
+func (f *follower) looked(result func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	result()
+	close(f.looking)
+	f.looking = nil
 }
 
 // retire closes the state once nobody uses it.
@@ -124,8 +175,11 @@ func (f *follower) retire() {
 func (f *follower) close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.retire()
 	f.closed = true
+	if f.looking != nil {
+		_ = f.wait(context.Background()) // it has no end
+	}
+	f.retire()
 	return nil
 }
 

@@ -2,6 +2,7 @@ package studio
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,7 +26,7 @@ func (c *clock) add(d time.Duration) { c.Time = c.Time.Add(d) }
 func followed(t testing.TB, dir string) (*follower, *clock) {
 	t.Helper()
 	c := &clock{time.Now()}
-	f := &follower{dir: dir, now: c.now, opts: stoat.Options{ReadOnly: true}}
+	f := newFollower(dir, nil, c.now)
 	t.Cleanup(func() { ok(t, f.close()) })
 	return f, c
 }
@@ -33,7 +34,7 @@ func followed(t testing.TB, dir string) (*follower, *clock) {
 // valueOf returns the value of a key as the follower's database has it.
 func valueOf(t testing.TB, f *follower, key string) string {
 	t.Helper()
-	db, release, err := f.acquire()
+	db, release, err := f.acquire(t.Context())
 	ok(t, err)
 	defer release()
 	value, err := db.Get([]byte(key))
@@ -105,7 +106,7 @@ func TestFollower_keepsAStateThatIsInUse(t *testing.T) {
 	db, dir := onDisk(t)
 	ok(t, db.Put([]byte("key"), []byte("old")))
 	f, c := followed(t, dir)
-	used, release, err := f.acquire()
+	used, release, err := f.acquire(t.Context())
 	ok(t, err)
 	ok(t, db.Put([]byte("key"), []byte("new")))
 	c.add(time.Hour)
@@ -119,6 +120,96 @@ func TestFollower_keepsAStateThatIsInUse(t *testing.T) {
 	}
 }
 
+// slowly makes the openings of a follower wait until the test closes let; began has an element when
+// one of them waits.
+func slowly(f *follower) (began <-chan struct{}, let chan<- struct{}) {
+	at, free := make(chan struct{}, 1), make(chan struct{})
+	f.open = func(dir string, opts *stoat.Options) (*stoat.DB, error) {
+		at <- struct{}{}
+		<-free
+		return stoat.Open(dir, opts)
+	}
+	return at, free
+}
+
+func TestFollower_delaysNobodyWhileItOpens(t *testing.T) {
+	db, dir := onDisk(t)
+	ok(t, db.Put([]byte("key"), []byte("old")))
+	f, c := followed(t, dir)
+	_, release, err := f.acquire(t.Context())
+	ok(t, err)
+	ok(t, db.Put([]byte("key"), []byte("new")))
+	c.add(time.Hour)
+	began, let := slowly(f)
+	impatient, cancel := context.WithCancel(t.Context())
+	waited := make(chan error)
+	go func() {
+		_, _, err := f.acquire(impatient)
+		waited <- err
+	}()
+	<-began
+	release()
+	cancel() // who uses the state before waits for nothing
+	used, release, err := f.acquire(impatient)
+	ok(t, err)
+	value, err := used.Get([]byte("key"))
+	ok(t, err)
+	equal(t, string(value), "old")
+	release()
+	equal(t, statusOf(<-waited), http.StatusServiceUnavailable)
+	close(let)
+	f.mu.Lock()
+	if f.looking != nil {
+		_ = f.wait(t.Context())
+	}
+	f.mu.Unlock()
+	equal(t, valueOf(t, f, "key"), "new")
+}
+
+func TestFollower_waitsForAFirstStateWhileTheRequestLasts(t *testing.T) {
+	db, dir := onDisk(t)
+	ok(t, db.Put([]byte("key"), nil))
+	f, _ := followed(t, dir)
+	began, let := slowly(f)
+	first := make(chan error)
+	go func() {
+		_, release, err := f.acquire(t.Context())
+		if err == nil {
+			release()
+		}
+		first <- err
+	}()
+	<-began
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err := f.acquire(over)
+	equal(t, statusOf(err), http.StatusServiceUnavailable)
+	close(let)
+	ok(t, <-first)
+}
+
+func TestFollower_closesWhatIsBeingOpened(t *testing.T) {
+	db, dir := onDisk(t)
+	ok(t, db.Put([]byte("key"), nil))
+	f, _ := followed(t, dir)
+	began, let := slowly(f)
+	over, cancel := context.WithCancel(t.Context())
+	waited := make(chan error)
+	go func() {
+		_, _, err := f.acquire(over)
+		waited <- err
+	}()
+	<-began
+	cancel()
+	equal(t, statusOf(<-waited), http.StatusServiceUnavailable)
+	close(let)
+	ok(t, f.close())
+	equal(t, f.looking == nil && f.state == nil, true)
+	if _, _, err := f.acquire(t.Context()); !errors.Is(err, stoat.ErrClosed) {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestFollower_saysThatTheDatabaseIsGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db")
 	db, err := stoat.Open(dir, nil)
@@ -129,7 +220,7 @@ func TestFollower_saysThatTheDatabaseIsGone(t *testing.T) {
 	ok(t, os.Rename(dir, dir+"2"))
 	c.add(time.Hour)
 	for range 2 { // also before the next look
-		if _, _, err := f.acquire(); !errors.Is(err, os.ErrNotExist) ||
+		if _, _, err := f.acquire(t.Context()); !errors.Is(err, os.ErrNotExist) ||
 			strings.Contains(err.Error(), "Options") {
 			t.Errorf("error %v", err)
 		}
@@ -138,7 +229,7 @@ func TestFollower_saysThatTheDatabaseIsGone(t *testing.T) {
 	c.add(time.Hour)
 	equal(t, valueOf(t, f, "key"), "value")
 	ok(t, f.close())
-	if _, _, err := f.acquire(); !errors.Is(err, stoat.ErrClosed) {
+	if _, _, err := f.acquire(t.Context()); !errors.Is(err, stoat.ErrClosed) {
 		t.Errorf("error %v", err)
 	}
 }

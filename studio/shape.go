@@ -70,13 +70,12 @@ type jobRow struct {
 }
 
 func (h *Handler) shape(r *http.Request) (any, error) {
-	var s stoat.Shape
-	if err := h.use(func(db *stoat.DB) error { s = db.Shape(); return nil }); err != nil {
-		return nil, err
-	}
+	var a shapeAnswer
 	names := bucketNames{}
-	a := summarize(s, names)
-	err := h.view(r.Context(), func(tx *stoat.Tx) error { return names.find(r.Context(), tx) })
+	err := h.use(r.Context(), func(db *stoat.DB) error {
+		a = summarize(db.Shape(), names)
+		return db.View(func(tx *stoat.Tx) error { return names.find(r.Context(), tx) })
+	})
 	if err != nil {
 		return nil, err
 	}

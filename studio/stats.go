@@ -19,9 +19,9 @@ type statsAnswer struct {
 	SpaceAmplification float64        `json:"spaceAmplification"`
 }
 
-func (h *Handler) stats(*http.Request) (any, error) {
+func (h *Handler) stats(r *http.Request) (any, error) {
 	a := statsAnswer{Time: time.Now()}
-	err := h.use(func(db *stoat.DB) error {
+	err := h.use(r.Context(), func(db *stoat.DB) error {
 		if err := db.Err(); err != nil {
 			a.Error = err.Error()
 		}

@@ -91,8 +91,8 @@ func newHandler(s source, o *Options) *Handler {
 	}
 }
 
-// Close releases what the handler itself has opened. A database given to [New] stays open. Requests
-// in progress end first.
+// Close releases what the handler itself has opened; what requests in progress use, at their end.
+// A database given to [New] stays open.
 func (h *Handler) Close() error { return h.source.close() }
 
 // NewToken returns a new token for one session, and voids the one before it. The page takes it from
@@ -122,7 +122,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // view runs fn in a read-only transaction of the database.
 func (h *Handler) view(ctx context.Context, fn func(tx *stoat.Tx) error) error {
-	return h.use(func(db *stoat.DB) error {
+	return h.use(ctx, func(db *stoat.DB) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -131,8 +131,8 @@ func (h *Handler) view(ctx context.Context, fn func(tx *stoat.Tx) error) error {
 }
 
 // use calls fn with the database, which stays open meanwhile.
-func (h *Handler) use(fn func(db *stoat.DB) error) error {
-	db, release, err := h.source.acquire()
+func (h *Handler) use(ctx context.Context, fn func(db *stoat.DB) error) error {
+	db, release, err := h.source.acquire(ctx)
 	if err != nil {
 		return err
 	}
