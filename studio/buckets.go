@@ -6,20 +6,12 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/stoatdb/stoat"
 )
 
-// What ends a page before its limit. It has one row at least.
-const (
-	pageTime  = time.Second // to look for its rows
-	pageBytes = 2 << 20     // of the names and keys in it
-)
-
 // bucketsAnswer is a page of the buckets within one.
 type bucketsAnswer struct {
-	Itself  *bucketRow  `json:"itself,omitempty"` // that bucket, with the first page
 	Buckets []bucketRow `json:"buckets"`
 	Next    string      `json:"next,omitempty"` // continues after this page
 }
@@ -51,13 +43,7 @@ func (h *Handler) buckets(r *http.Request) (any, error) {
 			return err
 		}
 		var from stoat.Range
-		if after == nil {
-			itself, err := describeBucket(r.Context(), b, path)
-			if err != nil {
-				return err
-			}
-			a.Itself = &itself
-		} else {
+		if after != nil {
 			from.Start = slices.Concat(after, []byte{0})
 		}
 		return a.fill(r.Context(), b, path, from, limit)
@@ -65,15 +51,33 @@ func (h *Handler) buckets(r *http.Request) (any, error) {
 	return a, err
 }
 
+// bucket answers with the row of one bucket.
+func (h *Handler) bucket(r *http.Request) (any, error) {
+	p := parametersOf(r)
+	path := p.path()
+	if p.err != nil {
+		return nil, p.err
+	}
+	var row bucketRow
+	err := h.view(r.Context(), func(tx *stoat.Tx) error {
+		b, err := bucketAt(tx, path)
+		if err != nil {
+			return err
+		}
+		row, err = describeBucket(r.Context(), b, path)
+		return err
+	})
+	return row, err
+}
+
 // fill adds the rows of the buckets within b, which is at path.
 func (a *bucketsAnswer) fill(
 	ctx context.Context, b stoat.KeySpace, path [][]byte, from stoat.Range, limit int,
 ) error {
-	end, size := time.Now().Add(pageTime), 0
+	left := newBudget(limit)
 	var last []byte
 	for name := range b.BucketsIn(from) {
-		n := len(a.Buckets)
-		if n == limit || n > 0 && (size > pageBytes || time.Now().After(end)) {
+		if left.spent() {
 			a.Next = formatBytes(last)
 			break
 		}
@@ -87,7 +91,7 @@ func (a *bucketsAnswer) fill(
 			return err
 		}
 		a.Buckets = append(a.Buckets, row)
-		size += len(row.Path)
+		left.add(len(row.Path))
 	}
 	return nil
 }

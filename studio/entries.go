@@ -21,7 +21,7 @@ type entriesAnswer struct {
 	Entries []feedEntryRow `json:"entries"`
 	Next    string         `json:"next,omitempty"` // continues after this page
 
-	size, read int // bytes of the values, as they are shown and as they are stored
+	read int // bytes of the values, as they are stored
 }
 
 // feedEntryRow is an entry of a feed.
@@ -92,7 +92,7 @@ func (a *entriesAnswer) fill(
 	ctx context.Context, tx *stoat.Tx, q feed.Query[feed.StoredValue], limit int,
 	encoding string,
 ) error {
-	end := time.Now().Add(pageTime)
+	left := newBudget(limit)
 	for e, err := range q.Limit(limit + 1).All(tx) {
 		if err == nil {
 			err = ctx.Err()
@@ -100,9 +100,7 @@ func (a *entriesAnswer) fill(
 		if err != nil {
 			return err
 		}
-		n := len(a.Entries)
-		full := n == limit || a.size > pageBytes || a.read > entriesRead || time.Now().After(end)
-		if n > 0 && full {
+		if n := len(a.Entries); left.spent() || a.read > entriesRead {
 			a.Next = strconv.FormatUint(a.Entries[n-1].Seq, 10)
 			break
 		}
@@ -111,7 +109,7 @@ func (a *entriesAnswer) fill(
 		if err != nil {
 			return fmt.Errorf("entry %d: %w", e.Seq, err)
 		}
-		a.size += len(row.Value)
+		left.add(len(row.Value))
 		a.read += len(e.Value.Bytes())
 		a.Entries = append(a.Entries, row)
 	}

@@ -91,11 +91,10 @@ func (h *Handler) keys(r *http.Request) (any, error) {
 func (a *keysAnswer) fill(
 	ctx context.Context, b stoat.KeySpace, within stoat.Range, limit int,
 ) error {
-	end, size := time.Now().Add(pageTime), 0
+	left := newBudget(limit)
 	for key := range b.Keys(within) {
-		n := len(a.Entries)
-		if n == limit || n > 0 && (size > pageBytes || time.Now().After(end)) {
-			a.Next = a.Entries[n-1].ID
+		if left.spent() {
+			a.Next = a.Entries[len(a.Entries)-1].ID
 			break
 		}
 		if err := ctx.Err(); err != nil {
@@ -111,7 +110,7 @@ func (a *keysAnswer) fill(
 			return err
 		}
 		a.Entries = append(a.Entries, row)
-		size += len(row.ID)
+		left.add(len(row.ID))
 	}
 	return nil
 }

@@ -232,7 +232,7 @@ func TestKeys_refuseWhatMeansNothing(t *testing.T) {
 		status, text := b.ask("keys", c...)
 		refused(t, status, text, http.StatusBadRequest, c[0])
 	}
-	for _, endpoint := range []string{"keys", "buckets", "changes", "value", "download"} {
+	for _, endpoint := range []string{"keys", "bucket", "buckets", "changes", "value", "download"} {
 		status, text := b.ask(endpoint, "path", path("missing"), "key", id("x"))
 		refused(t, status, text, http.StatusNotFound, "bucket")
 	}

@@ -13,10 +13,9 @@ import (
 	"github.com/stoatdb/stoat/studio/internal/ask"
 )
 
-// Bounds of the answer to a query.
+// Bounds of a query.
 const (
 	queryTime   = 8 * time.Second // to find a first record, or to sort
-	queryBytes  = 2 << 20         // of the rows
 	skippedMost = 10_000          // records before a page that no index gives
 )
 
@@ -110,15 +109,13 @@ func (a *queryAnswer) run(
 	a.Columns = cells.columns
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
-	size, last := 0, record.Row{}
+	left, last := newBudget(limit), record.Row{}
 	for row, err := range page.Context(ctx).Rows(tx) {
 		if errors.Is(err, context.DeadlineExceeded) && len(a.Rows) == 0 {
 			return problemf(http.StatusServiceUnavailable, "no record was found within %s: ask for less, "+
 				"or for fields of an index. %s", queryTime, a.Plan)
 		}
-		n := len(a.Rows)
-		if full := n == limit || n > 0 && (size > queryBytes || time.Since(start) > pageTime); full ||
-			errors.Is(err, context.DeadlineExceeded) {
+		if left.spent() || errors.Is(err, context.DeadlineExceeded) {
 			if err := a.goOn(q, &last, at, paged); err != nil {
 				return err
 			}
@@ -131,7 +128,8 @@ func (a *queryAnswer) run(
 		if err != nil {
 			return err
 		}
-		a.Rows, last, size = append(a.Rows, cellsOf), row, size+bytes
+		a.Rows, last = append(a.Rows, cellsOf), row
+		left.add(bytes)
 	}
 	a.Micros = time.Since(start).Microseconds()
 	return nil

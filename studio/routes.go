@@ -24,6 +24,7 @@ func routes() map[string]route {
 		"database":   {method: get, answer: (*Handler).database},
 		"stats":      {method: get, answer: (*Handler).stats},
 		"shape":      {method: get, answer: (*Handler).shape},
+		"bucket":     {method: get, answer: (*Handler).bucket},
 		"buckets":    {method: get, answer: (*Handler).buckets},
 		"keys":       {method: get, answer: (*Handler).keys},
 		"value":      {method: get, answer: (*Handler).value},
@@ -92,8 +93,8 @@ func limitBody(w http.ResponseWriter, r *http.Request, open bool) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(requestTime))
 }
 
-// answer returns the answer of a route. Only meanwhile the request is one of those that work: how
-// fast its client reads holds up nobody.
+// answer returns the answer of a route. A request takes a place only while its answer is computed,
+// so a slow client holds up nobody.
 func (h *Handler) answer(r *http.Request, to route) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
 	defer cancel()
@@ -104,7 +105,7 @@ func (h *Handler) answer(r *http.Request, to route) (any, error) {
 	return to.answer(h, r.WithContext(ctx))
 }
 
-// take waits for a place among those who work.
+// take waits for a place.
 func take(ctx context.Context, places chan struct{}) error {
 	select {
 	case places <- struct{}{}:

@@ -17,7 +17,7 @@ const (
 	sessionsMost = 16
 )
 
-// sessions are those who may use a handler: who has given a token got a session in a cookie. It is
+// sessions are who may use a handler: giving a token begins one, kept in a cookie. It is
 // safe for concurrent use.
 type sessions struct {
 	cookie string // its name, which differs between handlers: all ports of a host share cookies

@@ -32,7 +32,7 @@ export async function describe(path) {
     return {kind: 'root', path: ''};
   }
   try {
-    return (await get('buckets', {path, limit: 1})).itself;
+    return await get('bucket', {path});
   } catch (error) {
     if (error.status === 404) {
       return null;
