@@ -5,10 +5,10 @@ import {button, el, facts, failure, loading, nothing, share, table} from './dom.
 import {cell} from './cell.js';
 import {count, plain, plural, size, visible, when} from './show.js';
 import {nameOf} from './place.js';
+import {poll} from './poll.js';
 import {go} from './route.js';
 
 const pageSize = 50;
-const pause = 3000; // between looks at the consumers
 
 /** open shows a feed. */
 export function open(root, at) { return new Feed(root, at); }
@@ -28,30 +28,15 @@ class Feed {
           title: 'Read the entries again'})),
       table('Entries', [['Number', 'n'], ['Time'], ['Entry']], this.body), this.foot);
     this.update(at);
-    this.watch();
+    poll('feed', {name: nameOf(at.path)}, this.ending.signal,
+      (about) => this.about.replaceChildren(...this.describe(about)),
+      (error) => this.about.replaceChildren(failure(error)));
   }
 
   update(at) {
     this.at = at;
     this.order.checked = Boolean(at.oldest);
     this.restart();
-  }
-
-  /** watch looks at the feed again and again. */
-  async watch() {
-    try {
-      if (!document.hidden || !this.seen) {
-        const about = await get('feed', {name: nameOf(this.at.path)}, this.ending.signal);
-        this.seen = true;
-        this.about.replaceChildren(...this.describe(about));
-      }
-    } catch (error) {
-      if (error.name === 'AbortError') {
-        return;
-      }
-      this.about.replaceChildren(failure(error));
-    }
-    this.waiting = setTimeout(() => this.watch(), pause);
   }
 
   describe(about) {
@@ -106,7 +91,6 @@ class Feed {
   stop() {
     this.ending.abort();
     this.asking?.abort();
-    clearTimeout(this.waiting);
   }
 }
 

@@ -1,12 +1,10 @@
 // The overview: what the database is, how large it is, its levels, and how fast it changes.
 
-import {get} from './api.js';
 import {el, facts, failure, loading} from './dom.js';
 import {levels} from './levels.js';
+import {poll} from './poll.js';
 import {rates} from './rates.js';
 import {count, size, visible, when} from './show.js';
-
-const pause = 3000; // between pictures of the levels
 
 /** open shows the overview. */
 export function open(root, at, {database, stats}) { return new Overview(root, database, stats); }
@@ -31,7 +29,13 @@ class Overview {
     this.resizing = new ResizeObserver(() => this.paint());
     this.resizing.observe(this.picture);
     this.draw();
-    this.look();
+    poll('shape', {}, this.ending.signal, (shape) => {
+      this.shape = shape;
+      this.paint();
+    }, (error) => {
+      this.painted = undefined;
+      this.picture.replaceChildren(failure(error));
+    });
   }
 
   update() {}
@@ -65,23 +69,6 @@ class Overview {
     }
   }
 
-  /** look draws the levels again and again. */
-  async look() {
-    try {
-      if (!document.hidden || !this.shape) {
-        this.shape = await get('shape', {}, this.ending.signal);
-        this.paint();
-      }
-    } catch (error) {
-      if (error.name === 'AbortError') {
-        return;
-      }
-      this.painted = undefined;
-      this.picture.replaceChildren(failure(error));
-    }
-    this.waiting = setTimeout(() => this.look(), pause);
-  }
-
   /** paint draws the levels if they, or the room for them, have changed. */
   paint() {
     const room = this.picture.clientWidth;
@@ -108,6 +95,5 @@ class Overview {
     this.stats.removeEventListener('stats', this.listener);
     this.resizing.disconnect();
     this.ending.abort();
-    clearTimeout(this.waiting);
   }
 }
