@@ -97,11 +97,20 @@ func (s *session) storedCursor(name string) (seq uint64, known bool, err error) 
 	if err != nil {
 		return 0, false, fmt.Errorf("feed %q: consumer %q: %w", s.name, name, err)
 	}
-	seq, n := binary.Uvarint(p)
-	if n != len(p) || n <= 0 {
-		return 0, false, damaged("feed %q: consumer %q is at %x", s.name, name, p)
+	if seq, err = parseCursor([]byte(name), p); err != nil {
+		return 0, false, fmt.Errorf("feed %q: %w", s.name, err)
 	}
 	return seq, true, nil
+}
+
+// parseCursor parses the stored cursor of a consumer.
+func parseCursor(name, p []byte) (seq uint64, err error) {
+	in := reader{rest: p}
+	seq = in.number()
+	if in.bad || len(in.rest) > 0 {
+		return 0, damaged("consumer %q is at %x", name, p)
+	}
+	return seq, nil
 }
 
 func (s *session) setCursor(name string, seq uint64) error {
@@ -123,9 +132,12 @@ func (s *session) consumers(yield func(Consumer, error) bool) error {
 	}
 	before := s.tx.Err()
 	for name, p := range b.Scan(stoat.Range{}) {
-		next, n := binary.Uvarint(p)
-		if n != len(p) || n <= 0 || next > s.next {
-			return damaged("consumer %q is at %x", name, p)
+		next, err := parseCursor(name, p)
+		if err == nil && next > s.next {
+			err = damaged("consumer %q is at entry %d of %d", name, next, s.next)
+		}
+		if err != nil {
+			return err
 		}
 		c := Consumer{string(name), next, s.next - next, s.first - min(next, s.first)}
 		if !yield(c, nil) {

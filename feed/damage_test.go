@@ -70,6 +70,31 @@ func TestFeed_reportsDamage(t *testing.T) {
 	}
 }
 
+// damagedCursors are stored cursors that are not one number each.
+var damagedCursors = []string{"", "\x80", "\x01\x00"}
+
+func TestFeed_reportsADamagedCursor(t *testing.T) {
+	db := memory(t)
+	f := open[post](t, db, nil)
+	appendAll(t, db, f, numbered(4)...)
+	for _, value := range damagedCursors {
+		update(t, db, func(tx *stoat.Tx) {
+			root, err := tx.Bucket([]byte("feed"))
+			ok(t, err)
+			b, err := root.Bucket([]byte("consumers"))
+			ok(t, err)
+			ok(t, b.Put([]byte("c"), []byte(value)))
+			_, err = f.Cursor(tx, "c")
+			wantErr(t, err, stoat.ErrCorrupt)
+			for _, err = range openStored(t, tx).Consumers(tx) {
+			}
+			wantErr(t, err, stoat.ErrCorrupt)
+		})
+		wantErr(t, f.Consume(t.Context(), db, "c", record), stoat.ErrCorrupt)
+	}
+	wantHandled(t, db)
+}
+
 // schemas returns the bucket of the schemas of a test's feed.
 func schemas(t testing.TB, tx *stoat.Tx) *stoat.Bucket {
 	t.Helper()

@@ -95,12 +95,11 @@ func (b *rebuild) bounds() error {
 		return err
 	}
 	for name, p := range consumers.Scan(stoat.Range{}) {
-		in := reader{rest: p}
-		if at := in.number(); !in.bad {
-			b.next = max(b.next, at)
-		} else {
-			return damaged("the cursor of consumer %q", name)
+		at, err := parseCursor(name, p)
+		if err != nil {
+			return err
 		}
+		b.next = max(b.next, at)
 	}
 	first := b.next
 	for key := range b.entries.Keys(stoat.Range{Limit: 1}) {

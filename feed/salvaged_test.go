@@ -146,6 +146,20 @@ func TestOpen_keepsThatItHasCheckedASalvage(t *testing.T) {
 	}
 }
 
+func TestReindex_doesNotGuessACursor(t *testing.T) {
+	for _, value := range damagedCursors {
+		db := salvagedFeed(t, func(b *stoat.Bucket) {
+			consumers, err := b.Bucket([]byte("consumers"))
+			ok(t, err)
+			ok(t, consumers.Put([]byte("reader"), []byte(value)))
+		})
+		_, err := feed.Open[post](db, "feed", nil)
+		wantErr(t, err, feed.ErrInconsistent)
+		wantErr(t, err, stoat.ErrCorrupt)
+		wantErr(t, feed.Reindex(db, "feed"), stoat.ErrCorrupt)
+	}
+}
+
 func TestReindex_isNoWayToMakeAFeed(t *testing.T) {
 	db := memory(t)
 	wantErr(t, feed.Reindex(db, "none"), stoat.ErrBucketNotFound)

@@ -151,16 +151,19 @@ func (x *verified[T]) complete(s *session) error {
 	return err
 }
 
-// verifyConsumers returns an error if a consumer is past the end.
+// verifyConsumers returns an error if a cursor is damaged or past the end.
 func (s *session) verifyConsumers() error {
 	consumers, err := s.root.Bucket([]byte(consumersBucket))
 	if err != nil {
 		return err
 	}
 	for name, p := range consumers.Scan(stoat.Range{}) {
-		in := reader{rest: p}
-		if at := in.number(); in.bad || at > s.next {
-			return fmt.Errorf("%w: consumer %q is at entry %d of %d", errDisagree, name, at, s.next)
+		at, err := parseCursor(name, p)
+		if err == nil && at > s.next {
+			err = fmt.Errorf("%w: consumer %q is at entry %d of %d", errDisagree, name, at, s.next)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return s.tx.Err()
