@@ -1,10 +1,14 @@
 package feed_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/feed"
@@ -49,6 +53,60 @@ func openMessages() (*stoat.DB, *feed.Feed[Message]) {
 		log.Fatal(err)
 	}
 	return db, messages
+}
+
+// salvagedMessages returns a database of which Salvage could not save the second of three messages.
+func salvagedMessages(parent string) *stoat.DB {
+	damaged, saved := filepath.Join(parent, "damaged"), filepath.Join(parent, "saved")
+	db, err := stoat.Open(damaged, &stoat.Options{Compression: stoat.CompressionNone})
+	if err != nil {
+		log.Fatal(err)
+	}
+	messages, err := feed.Open[Message](db, "messages", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	long := strings.Repeat("Hi, alice. ", 1000)
+	err = db.Update(func(tx *stoat.Tx) error {
+		for _, text := range []string{"Hello", long, "How are you?"} {
+			if _, err := messages.Append(tx, &Message{Text: text}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, db.Close(), damage(damaged, long)); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := stoat.Salvage(context.Background(), damaged, saved); err != nil {
+		log.Fatal(err)
+	}
+	if db, err = stoat.Open(saved, nil); err != nil {
+		log.Fatal(err)
+	}
+	return db
+}
+
+// damage changes a byte of a value in the files of a database that is closed.
+func damage(dir, value string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if i := bytes.Index(content, []byte(value[:20])); i >= 0 {
+			content[i] ^= 1
+			err = os.WriteFile(name, content, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func ExampleFeed() {
