@@ -10,9 +10,11 @@ import (
 
 // Count returns the number of records in the result. Without predicates it reads one key; if an
 // index decides all conditions, it reads only index entries.
-func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
+func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) { return q.core.count(tx) }
+
+func (q query) count(tx *stoat.Tx) (uint64, error) {
 	if q.err == nil && len(q.where)+len(q.filters) == 0 && q.after == nil {
-		n, err := q.c.Count(tx)
+		n, err := q.c.count(tx)
 		n -= min(n, uint64(q.offset))
 		if q.limit > 0 {
 			n = min(n, uint64(q.limit))
@@ -23,7 +25,7 @@ func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
 	if q.after == nil {
 		q.order = nil
 	}
-	err := q.exec(tx, needs{}, func(*item[T]) error {
+	err := q.exec(tx, needs{}, func(*item) error {
 		n++
 		return nil
 	})
@@ -31,7 +33,7 @@ func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
 }
 
 // number returns the column with the given name, which must be numeric.
-func (q Query[T]) number(name string) (*column, error) {
+func (q query) number(name string) (*column, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
@@ -43,10 +45,10 @@ func (q Query[T]) number(name string) (*column, error) {
 }
 
 // entire reports whether the result has all records that match, in any order.
-func (q *Query[T]) entire() bool { return q.limit == 0 && q.offset == 0 && q.after == nil }
+func (q *query) entire() bool { return q.limit == 0 && q.offset == 0 && q.after == nil }
 
 // unordered returns the query without its order, if the order does not affect the result.
-func (q Query[T]) unordered() Query[T] {
+func (q query) unordered() query {
 	if q.entire() {
 		q.order = nil
 	}
@@ -57,13 +59,15 @@ func (q Query[T]) unordered() Query[T] {
 // with the field and decides all conditions, Sum reads only its entries, and adds floats in its
 // order; SumInt and Avg do so too.
 func (q Query[T]) Sum(tx *stoat.Tx, field string) (float64, error) {
-	sum, _, err := q.sum(tx, field)
+	sum, _, err := q.core.sum(tx, field)
 	return sum, err
 }
 
 // Avg returns the average of a numeric field; the error is [stoat.ErrNotFound] if the result is
 // empty.
-func (q Query[T]) Avg(tx *stoat.Tx, field string) (float64, error) {
+func (q Query[T]) Avg(tx *stoat.Tx, field string) (float64, error) { return q.core.avg(tx, field) }
+
+func (q query) avg(tx *stoat.Tx, field string) (float64, error) {
 	sum, n, err := q.sum(tx, field)
 	if err == nil && n == 0 {
 		err = q.c.wrap(fmt.Errorf("average of %s: no records: %w", field, stoat.ErrNotFound))
@@ -72,7 +76,7 @@ func (q Query[T]) Avg(tx *stoat.Tx, field string) (float64, error) {
 }
 
 // sum returns the sum of a field and the number of records.
-func (q Query[T]) sum(tx *stoat.Tx, field string) (sum float64, n uint64, err error) {
+func (q query) sum(tx *stoat.Tx, field string) (sum float64, n uint64, err error) {
 	c, err := q.number(field)
 	if err != nil {
 		return 0, 0, err
@@ -88,7 +92,7 @@ func (q Query[T]) sum(tx *stoat.Tx, field string) (sum float64, n uint64, err er
 	case ok:
 		err = q.eachCovered(tx, p, func(r *tuple.Reader) error { return add(c.readFloat(r)) })
 	default:
-		err = q.unordered().exec(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
+		err = q.unordered().exec(tx, needs{columns: []*column{c}}, func(i *item) error {
 			return add(i.float(c))
 		})
 	}
@@ -97,6 +101,10 @@ func (q Query[T]) sum(tx *stoat.Tx, field string) (sum float64, n uint64, err er
 
 // SumInt returns the sum of an integer field, or an error if it overflows.
 func (q Query[T]) SumInt(tx *stoat.Tx, field string) (int64, error) {
+	return q.core.sumInt(tx, field)
+}
+
+func (q query) sumInt(tx *stoat.Tx, field string) (int64, error) {
 	c, err := q.number(field)
 	if err == nil && !integral(c.kind) {
 		err = q.c.wrap(fmt.Errorf("field %s has the type %s, which is not an integer: use Sum", field,
@@ -122,7 +130,7 @@ func (q Query[T]) SumInt(tx *stoat.Tx, field string) (int64, error) {
 	case ok:
 		err = q.eachCovered(tx, p, func(r *tuple.Reader) error { return add(c.readInt(r)) })
 	default:
-		err = q.unordered().exec(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
+		err = q.unordered().exec(tx, needs{columns: []*column{c}}, func(i *item) error {
 			return add(i.integer(c))
 		})
 	}
@@ -130,13 +138,13 @@ func (q Query[T]) SumInt(tx *stoat.Tx, field string) (int64, error) {
 }
 
 // float returns the value of a numeric column.
-func (i *item[T]) float(c *column) (float64, error) {
+func (i *item) float(c *column) (float64, error) {
 	if integral(c.kind) {
 		v, err := i.integer(c)
 		return float64(v), err
 	}
 	if !i.stored(c) {
-		r, err := i.fields()
+		r, err := i.record()
 		if err != nil {
 			return 0, err
 		}
@@ -150,9 +158,9 @@ func (i *item[T]) float(c *column) (float64, error) {
 }
 
 // integer returns the value of an integer column.
-func (i *item[T]) integer(c *column) (int64, error) {
+func (i *item) integer(c *column) (int64, error) {
 	if !i.stored(c) {
-		r, err := i.fields()
+		r, err := i.record()
 		if err != nil {
 			return 0, err
 		}
@@ -188,12 +196,12 @@ func fitInt(c *column, u uint64) (int64, error) {
 // is no value. It reads one record if an index provides the order. The value has the type that
 // [tuple.Decode] returns: an int64 (or a uint64 if it does not fit), a float64, and so on.
 func (q Query[T]) Min(tx *stoat.Tx, field string) (Value, error) {
-	return q.extreme(tx, field, least)
+	return q.core.extreme(tx, field, least)
 }
 
 // Max returns the greatest value of a field, like Min.
 func (q Query[T]) Max(tx *stoat.Tx, field string) (Value, error) {
-	return q.extreme(tx, field, greatest)
+	return q.core.extreme(tx, field, greatest)
 }
 
 // bound chooses one end of an order.
@@ -205,7 +213,7 @@ const (
 )
 
 // extreme returns the value of a field at one end of its order.
-func (q Query[T]) extreme(tx *stoat.Tx, field string, at bound) (Value, error) {
+func (q query) extreme(tx *stoat.Tx, field string, at bound) (Value, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
@@ -222,7 +230,7 @@ func (q Query[T]) extreme(tx *stoat.Tx, field string, at bound) (Value, error) {
 		}
 	}
 	var best, next []byte
-	err = q.exec(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
+	err = q.exec(tx, needs{columns: []*column{c}}, func(i *item) error {
 		var err error
 		if next, err = i.appendElement(next[:0], c); err != nil || c.optional && isNil(next) {
 			return err

@@ -14,11 +14,11 @@ import (
 
 // assignKey gives the record the next number as its key, if the collection assigns keys and the key
 // is zero. It reports whether it did. The number is used up only by advanceKey.
-func (c *Collection[T]) assignKey(s *session, r *T) (bool, error) {
+func (c *collection) assignKey(s *session, r reflect.Value) (bool, error) {
 	if c.shape.auto == nil {
 		return false, nil
 	}
-	field := c.shape.auto.value(reflect.ValueOf(r).Elem())
+	field := c.shape.auto.value(r)
 	if !field.IsZero() {
 		return false, nil
 	}
@@ -34,16 +34,16 @@ func (c *Collection[T]) assignKey(s *session, r *T) (bool, error) {
 }
 
 // unassignKey resets the key that assignKey gave to a record that was not stored.
-func (c *Collection[T]) unassignKey(r *T) {
-	c.shape.auto.value(reflect.ValueOf(r).Elem()).SetZero()
+func (c *collection) unassignKey(r reflect.Value) {
+	c.shape.auto.value(r).SetZero()
 }
 
 // advanceKey makes the key of a stored record the last assigned one, if it is greater.
-func (c *Collection[T]) advanceKey(s *session, r *T) error {
+func (c *collection) advanceKey(s *session, r reflect.Value) error {
 	if c.shape.auto == nil {
 		return nil
 	}
-	key := number(c.shape.auto.value(reflect.ValueOf(r).Elem()))
+	key := number(c.shape.auto.value(r))
 	last, err := s.data.Sequence()
 	if err != nil || key <= last {
 		return err
@@ -74,7 +74,7 @@ func number(v reflect.Value) uint64 {
 
 // catchUpKey makes the highest stored key the last assigned one, if it is greater: that of a record
 // stored before the collection assigned keys.
-func (c *Collection[T]) catchUpKey(tx *stoat.Tx) error {
+func (c *collection) catchUpKey(tx *stoat.Tx) error {
 	if c.shape.auto == nil {
 		return nil
 	}

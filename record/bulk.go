@@ -22,11 +22,23 @@ import (
 // already exists, roll the transaction back: if something was stored, its commit fails with that
 // error.
 func (c *Collection[T]) InsertAll(tx *stoat.Tx, records iter.Seq[*T]) (n uint64, err error) {
+	return c.core.insertAll(tx, func(yield func(reflect.Value) bool) {
+		for r := range records {
+			if !yield(valueOf(r)) {
+				return
+			}
+		}
+	})
+}
+
+func (c *collection) insertAll(
+	tx *stoat.Tx, records iter.Seq[reflect.Value],
+) (n uint64, err error) {
 	s, err := c.writer(tx)
 	if err != nil {
 		return 0, err
 	}
-	b := &bulk[T]{c: c, s: s, entries: make([][]pair, len(c.shape.indexes))}
+	b := &bulk{c: c, s: s, entries: make([][]pair, len(c.shape.indexes))}
 	for r := range records {
 		if err = b.add(r); err != nil {
 			break
@@ -49,8 +61,8 @@ const (
 )
 
 // bulk collects records to insert and stores them in batches.
-type bulk[T any] struct {
-	c       *Collection[T]
+type bulk struct {
+	c       *collection
 	s       *session
 	highest []byte   // the highest key, as of the last flush; nil if there is none
 	stored  bool     // something was stored
@@ -63,8 +75,8 @@ type bulk[T any] struct {
 type pair struct{ key, value []byte }
 
 // add collects a record.
-func (b *bulk[T]) add(r *T) error {
-	if r == nil {
+func (b *bulk) add(r reflect.Value) error {
+	if !r.IsValid() {
 		return errNilRecord
 	}
 	if err := b.c.sweepSome(b.s); err != nil {
@@ -92,7 +104,7 @@ func (b *bulk[T]) add(r *T) error {
 	}
 	b.records = append(b.records, pair{key, value})
 	for i, x := range b.c.shape.indexes {
-		for _, entry := range x.appendEntries(nil, reflect.ValueOf(r).Elem()) {
+		for _, entry := range x.appendEntries(nil, r) {
 			p := pair{entry, key}
 			if !x.Unique {
 				p = pair{append(entry, key...), nil}
@@ -108,7 +120,7 @@ func (b *bulk[T]) add(r *T) error {
 }
 
 // addExpired stores a record that has already expired, which a later one may replace.
-func (b *bulk[T]) addExpired(key []byte, r *T) error {
+func (b *bulk) addExpired(key []byte, r reflect.Value) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
@@ -121,7 +133,7 @@ func (b *bulk[T]) addExpired(key []byte, r *T) error {
 }
 
 // flush stores the collected records.
-func (b *bulk[T]) flush() error {
+func (b *bulk) flush() error {
 	if len(b.records) == 0 {
 		return nil
 	}
@@ -152,7 +164,7 @@ func (b *bulk[T]) flush() error {
 }
 
 // findHighest finds the highest key; the iterator may have stored records since the last flush.
-func (b *bulk[T]) findHighest() error {
+func (b *bulk) findHighest() error {
 	b.highest = nil
 	for key := range b.s.data.Keys(stoat.Range{Reverse: true, Limit: 1}) {
 		b.highest = bytes.Clone(key)
@@ -163,7 +175,7 @@ func (b *bulk[T]) findHighest() error {
 func comparePairs(a, b pair) int { return bytes.Compare(a.key, b.key) }
 
 // store stores a record.
-func (b *bulk[T]) store(p pair) error {
+func (b *bulk) store(p pair) error {
 	if b.highest != nil && bytes.Compare(p.key, b.highest) <= 0 {
 		ok, err := b.s.data.Has(p.key)
 		if err == nil && ok {
@@ -186,7 +198,7 @@ func (b *bulk[T]) store(p pair) error {
 }
 
 // index stores the entries of an index.
-func (b *bulk[T]) index(x *index, entries []pair) error {
+func (b *bulk) index(x *index, entries []pair) error {
 	bucket, err := b.s.index(x)
 	if err != nil {
 		return err

@@ -38,22 +38,24 @@ func (c Codec) String() string {
 	return fmt.Sprintf("codec %d", uint8(c))
 }
 
-// encodeWhole appends a record encoded by a codec other than CodecBinary.
-func encodeWhole[T any](c Codec, dst []byte, r *T) ([]byte, error) {
+// encode appends a record encoded by a codec other than CodecBinary.
+func (c Codec) encode(dst []byte, r reflect.Value) ([]byte, error) {
+	record := r.Addr().Interface()
 	if c == CodecJSON {
-		p, err := json.Marshal(r)
+		p, err := json.Marshal(record)
 		return append(dst, p...), err
 	}
 	b := bytes.NewBuffer(dst)
-	err := gob.NewEncoder(b).Encode(r)
+	err := gob.NewEncoder(b).Encode(record)
 	return b.Bytes(), err
 }
 
-// decodeWhole decodes what encodeWhole encoded.
-func decodeWhole[T any](c Codec, p []byte, r *T) error {
-	reflect.ValueOf(r).Elem().SetZero()
+// decode decodes what encode encoded.
+func (c Codec) decode(p []byte, r reflect.Value) error {
+	r.SetZero()
+	record := r.Addr().Interface()
 	if c == CodecJSON {
-		return json.Unmarshal(p, r)
+		return json.Unmarshal(p, record)
 	}
-	return gob.NewDecoder(bytes.NewReader(p)).Decode(r)
+	return gob.NewDecoder(bytes.NewReader(p)).Decode(record)
 }

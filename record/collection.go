@@ -14,20 +14,40 @@ import (
 
 // Collection is a named set of records of one type, ordered by key, with indexes. All methods work
 // in the caller's transaction. It is safe for concurrent use; transactions are not.
-type Collection[T any] struct {
+type Collection[T any] struct{ core *collection }
+
+// collection is a [Collection] that knows the type of its records by its shape only: its code is
+// compiled once, not again for each type. It takes and returns a record as the addressable
+// [reflect.Value] of a struct of the shape's type.
+type collection struct {
 	name     string
 	shape    *shape
 	codec    Codec
-	keyOf    func(*T) tuple.Tuple // nil: the key is the key fields
-	edition  uint64               // of the definition; another one makes this outdated
-	current  *schema              // of new records; nil if the codec has no schemas
-	head     byte                 // first byte of current records; 0 if the number takes more
-	schemas  map[uint64]*schema   // by number
-	layout   *layout.Layout       // encodes records of the current schema
+	keyOf    keyFunc            // nil: the key is the key fields
+	edition  uint64             // of the definition; another one makes this outdated
+	current  *schema            // of new records; nil if the codec has no schemas
+	head     byte               // first byte of current records; 0 if the number takes more
+	schemas  map[uint64]*schema // by number
+	layout   *layout.Layout     // encodes records of the current schema
 	refs     bucketRefs
 	tap      *tap.Tap // of a layer above; or nil
 	unmarked bool     // checked after a salvage, but could not record that
-	untyped  bool     // read without the Go type: T is Row
+	untyped  bool     // read without the Go type: what callers get as records are rows
+}
+
+// keyFunc returns the primary key of a record.
+type keyFunc func(record reflect.Value) tuple.Tuple
+
+// newRecord returns a zero record.
+func (c *collection) newRecord() reflect.Value { return reflect.New(c.shape.typ).Elem() }
+
+// valueOf returns *r as the core of a collection takes it; it is invalid if r is nil.
+func valueOf[T any](r *T) reflect.Value { return reflect.ValueOf(r).Elem() }
+
+// pointerTo returns a pointer to a record of the core, which must have the type T.
+func pointerTo[T any](r reflect.Value) *T {
+	p, _ := r.Addr().Interface().(*T)
+	return p
 }
 
 // schema is a stored schema, compiled for reading its records into the type. It is immutable.
@@ -68,9 +88,17 @@ func newSchema(stored *layout.Schema, s *shape) (*schema, error) {
 //
 // Open must not be called inside a writable transaction; use [OpenTx] there.
 func Open[T any](db *stoat.DB, name string, opts *Options[T]) (*Collection[T], error) {
-	var c *Collection[T]
+	c, err := open(db, name, opts.settings())
+	if err != nil {
+		return nil, err
+	}
+	return &Collection[T]{c}, nil
+}
+
+func open(db *stoat.DB, name string, want *settings) (*collection, error) {
+	var c *collection
 	open := func(tx *stoat.Tx) (err error) {
-		c, err = OpenTx(tx, name, opts)
+		c, err = openTx(tx, name, want)
 		return err
 	}
 	err := db.View(open)
@@ -89,7 +117,7 @@ func Open[T any](db *stoat.DB, name string, opts *Options[T]) (*Collection[T], e
 }
 
 // markChecked records that the collection was checked after a salvage.
-func (c *Collection[T]) markChecked(tx *stoat.Tx) error {
+func (c *collection) markChecked(tx *stoat.Tx) error {
 	s, err := c.session(tx)
 	if err != nil {
 		return err
@@ -102,10 +130,15 @@ func (c *Collection[T]) markChecked(tx *stoat.Tx) error {
 // collection must not be used; if OpenTx fails halfway through a change, the commit fails with its
 // error.
 func OpenTx[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T], error) {
-	if opts == nil {
-		opts = &Options[T]{}
+	c, err := openTx(tx, name, opts.settings())
+	if err != nil {
+		return nil, err
 	}
-	c, err := openUnchecked(tx, name, opts)
+	return &Collection[T]{c}, nil
+}
+
+func openTx(tx *stoat.Tx, name string, want *settings) (*collection, error) {
+	c, err := openUnchecked(tx, name, want)
 	if err == nil {
 		err = c.checkSalvaged(tx)
 	}
@@ -116,15 +149,15 @@ func OpenTx[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T],
 }
 
 // openUnchecked opens a collection that may be inconsistent.
-func openUnchecked[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T], error) {
-	if opts.Codec > CodecGob {
-		return nil, fmt.Errorf("unknown %s: use CodecBinary, CodecJSON or CodecGob", opts.Codec)
+func openUnchecked(tx *stoat.Tx, name string, want *settings) (*collection, error) {
+	if want.codec > CodecGob {
+		return nil, fmt.Errorf("unknown %s: use CodecBinary, CodecJSON or CodecGob", want.codec)
 	}
-	shape, err := newShape(reflect.TypeFor[T](), opts.Codec, opts.Indexes, opts.Key != nil)
+	shape, err := want.shape()
 	if err != nil {
 		return nil, err
 	}
-	c := &Collection[T]{name: name, shape: shape, codec: opts.Codec, keyOf: opts.Key,
+	c := &collection{name: name, shape: shape, codec: want.codec, keyOf: want.keyOf,
 		schemas: map[uint64]*schema{}, layout: shape.layout, tap: tap.Of(tx, name)}
 	if c.tap != nil {
 		c.tap.Store = c.storeEncoded
@@ -136,8 +169,8 @@ func openUnchecked[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collect
 		}
 		return nil, err
 	}
-	want := define(shape, opts.Codec, opts.Version)
-	if err := c.upgrade(tx, stored, want, opts.Migrate); err != nil {
+	wanted := define(shape, want.codec, want.version)
+	if err := c.upgrade(tx, stored, wanted, want.migrate); err != nil {
 		return nil, err
 	}
 	if err := c.catchUpKey(tx); err != nil {
@@ -148,7 +181,7 @@ func openUnchecked[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collect
 
 // checkKeys returns an error if Options.Key returns another key for the first or the last record
 // than the stored one.
-func (c *Collection[T]) checkKeys(tx *stoat.Tx) error {
+func (c *collection) checkKeys(tx *stoat.Tx) error {
 	if c.keyOf == nil {
 		return nil
 	}
@@ -167,8 +200,8 @@ func (c *Collection[T]) checkKeys(tx *stoat.Tx) error {
 }
 
 // checkKey returns an error if Options.Key returns another key for a stored record.
-func (c *Collection[T]) checkKey(key, value []byte) error {
-	r := new(T)
+func (c *collection) checkKey(key, value []byte) error {
+	r := c.newRecord()
 	if c.decode(value, r) != nil {
 		return nil // reading the record reports the error
 	}
@@ -181,10 +214,10 @@ func (c *Collection[T]) checkKey(key, value []byte) error {
 }
 
 // Name returns the collection's name.
-func (c *Collection[T]) Name() string { return c.name }
+func (c *Collection[T]) Name() string { return c.core.name }
 
 // wrap adds the collection's name to err; nil stays nil.
-func (c *Collection[T]) wrap(err error) error {
+func (c *collection) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -193,7 +226,7 @@ func (c *Collection[T]) wrap(err error) error {
 
 // wrapKey adds the collection's name and the record's key to err; nil stays nil. It formats a copy
 // of the key, so that keys can be on the stack.
-func (c *Collection[T]) wrapKey(key []byte, err error) error {
+func (c *collection) wrapKey(key []byte, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -201,7 +234,7 @@ func (c *Collection[T]) wrapKey(key []byte, err error) error {
 }
 
 // appendKeyOf appends the encoded key of a record.
-func (c *Collection[T]) appendKeyOf(dst []byte, r *T) ([]byte, error) {
+func (c *collection) appendKeyOf(dst []byte, r reflect.Value) ([]byte, error) {
 	if c.keyOf != nil {
 		key := c.keyOf(r)
 		if len(key) == 0 {
@@ -209,9 +242,8 @@ func (c *Collection[T]) appendKeyOf(dst []byte, r *T) ([]byte, error) {
 		}
 		return tuple.Append(dst, key...)
 	}
-	v := reflect.ValueOf(r).Elem()
 	for _, col := range c.shape.key {
-		dst = col.appendValue(dst, col.value(v))
+		dst = col.appendValue(dst, col.value(r))
 	}
 	return dst, nil
 }
@@ -225,7 +257,7 @@ const (
 )
 
 // appendKey appends the encoded form of a key that the caller passed.
-func (c *Collection[T]) appendKey(dst []byte, key Key, n arity) ([]byte, error) {
+func (c *collection) appendKey(dst []byte, key Key, n arity) ([]byte, error) {
 	values, ok := key.(tuple.Tuple)
 	if !ok {
 		values = tuple.Tuple{key}
@@ -265,27 +297,27 @@ func names(columns []*column) string {
 }
 
 // encode appends the encoded form of a record.
-func (c *Collection[T]) encode(dst []byte, r *T) ([]byte, error) {
+func (c *collection) encode(dst []byte, r reflect.Value) ([]byte, error) {
 	if c.codec == CodecBinary {
-		return layout.Append(c.layout, dst, r)
+		return layout.AppendValue(c.layout, dst, r)
 	}
-	return encodeWhole(c.codec, dst, r)
+	return c.codec.encode(dst, r)
 }
 
-// decode decodes a stored record into *r.
-func (c *Collection[T]) decode(value []byte, r *T) error {
+// decode decodes a stored record into r.
+func (c *collection) decode(value []byte, r reflect.Value) error {
 	if c.codec != CodecBinary {
-		return decodeWhole(c.codec, value, r)
+		return c.codec.decode(value, r)
 	}
 	v, err := c.schemaOf(value)
 	if err != nil {
 		return err
 	}
-	return layout.Decode(v.decoder, value, r)
+	return layout.DecodeValue(v.decoder, value, r)
 }
 
 // schemaOf returns the schema of a record stored with the binary codec.
-func (c *Collection[T]) schemaOf(value []byte) (*schema, error) {
+func (c *collection) schemaOf(value []byte) (*schema, error) {
 	if len(value) > 0 && value[0] == c.head && c.head != 0 {
 		return c.current, nil
 	}

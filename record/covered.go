@@ -8,7 +8,7 @@ import (
 // covering returns a plan over an index whose entries alone provide all values of a numeric column
 // in the result: the column comes first in the index, the ranges guarantee all conditions, and
 // nothing has expired.
-func (q *Query[T]) covering(tx *stoat.Tx, c *column) (p plan, ok bool, err error) {
+func (q *query) covering(tx *stoat.Tx, c *column) (p plan, ok bool, err error) {
 	if !q.entire() || len(q.filters) > 0 {
 		return plan{}, false, nil
 	}
@@ -31,7 +31,7 @@ func (q *Query[T]) covering(tx *stoat.Tx, c *column) (p plan, ok bool, err error
 }
 
 // eachCovered calls fn for each entry in the plan's ranges, with a reader at its first element.
-func (q *Query[T]) eachCovered(tx *stoat.Tx, p plan, fn func(*tuple.Reader) error) error {
+func (q *query) eachCovered(tx *stoat.Tx, p plan, fn func(*tuple.Reader) error) error {
 	s, err := q.c.session(tx)
 	if err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 
 // upgrade turns the stored collection, nil if it does not exist yet, into the wanted one, and makes
 // c ready for use.
-func (c *Collection[T]) upgrade(
-	tx *stoat.Tx, stored, want *definition, migrate map[int]func(Row, *T) error,
+func (c *collection) upgrade(
+	tx *stoat.Tx, stored, want *definition, migrate map[int]func(Row, reflect.Value) error,
 ) error {
 	reset, err := c.matchSchemas(tx, stored, want)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Collection[T]) upgrade(
 
 // matchSchemas compiles the stored schemas, and adds that of the type if it is new. Reset is true
 // if the stored definition does not match but can be replaced, because there are no records.
-func (c *Collection[T]) matchSchemas(
+func (c *collection) matchSchemas(
 	tx *stoat.Tx, stored, want *definition,
 ) (reset bool, err error) {
 	if stored == nil {
@@ -119,7 +119,7 @@ func metaOf(tx *stoat.Tx, name string) (*stoat.Bucket, error) {
 }
 
 // dropSchemas removes all stored schemas.
-func (c *Collection[T]) dropSchemas(tx *stoat.Tx) error {
+func (c *collection) dropSchemas(tx *stoat.Tx) error {
 	meta, err := metaOf(tx, c.name)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func loadSchemas(tx *stoat.Tx, name string) ([]*layout.Schema, error) {
 
 // addSchema compiles all schemas. It sets the definition's current schema number, and its added
 // schema if the current one is new.
-func (c *Collection[T]) addSchema(schemas []*layout.Schema, want *definition) (err error) {
+func (c *collection) addSchema(schemas []*layout.Schema, want *definition) (err error) {
 	if c.codec != CodecBinary {
 		return nil
 	}
@@ -196,7 +196,7 @@ func create(tx *stoat.Tx, name string) error {
 
 // redefine stores a new definition, and the schema if it is new. It makes all other handles
 // outdated.
-func (c *Collection[T]) redefine(tx *stoat.Tx, wanted []byte, added *layout.Schema) error {
+func (c *collection) redefine(tx *stoat.Tx, wanted []byte, added *layout.Schema) error {
 	meta, err := metaOf(tx, c.name)
 	if err != nil {
 		return err
@@ -227,8 +227,8 @@ func nextEdition(before uint64, wanted []byte, added *layout.Schema) uint64 {
 }
 
 // evolve converts records and indexes to the new definition.
-func (c *Collection[T]) evolve(
-	tx *stoat.Tx, stored, want *definition, migrate map[int]func(Row, *T) error, reset bool,
+func (c *collection) evolve(
+	tx *stoat.Tx, stored, want *definition, migrate map[int]func(Row, reflect.Value) error, reset bool,
 ) error {
 	s, err := c.session(tx)
 	if err != nil {
@@ -245,7 +245,7 @@ func (c *Collection[T]) evolve(
 
 // updateIndexes removes the stored indexes that are not wanted, and builds the missing ones; if
 // rebuild is true, all of them.
-func (c *Collection[T]) updateIndexes(s *session, stored, want *definition, rebuild bool) error {
+func (c *collection) updateIndexes(s *session, stored, want *definition, rebuild bool) error {
 	kept := map[string]bool{}
 	for i := range stored.Indexes {
 		old := &stored.Indexes[i]
@@ -276,18 +276,18 @@ func (c *Collection[T]) updateIndexes(s *session, stored, want *definition, rebu
 }
 
 // build fills empty indexes.
-func (c *Collection[T]) build(s *session, missing []*index) error {
+func (c *collection) build(s *session, missing []*index) error {
 	if slices.ContainsFunc(missing, func(x *index) bool { return x.Unique }) {
 		if err := c.sweepRecords(s); err != nil {
 			return err
 		}
 	}
-	r := new(T)
+	r := c.newRecord()
 	for key, value := range s.data.Scan(stoat.Range{}) {
 		err := c.decode(value, r)
 		for _, x := range missing {
 			if err == nil {
-				err = s.addEntries(x, key, reflect.ValueOf(r).Elem())
+				err = s.addEntries(x, key, r)
 			}
 		}
 		if err != nil {

@@ -12,21 +12,21 @@ var errStop = errors.New("no more records are wanted")
 
 // exec is the execution of a query in a transaction: it walks the ranges of the plan, checks each
 // record, and passes those of the result to each, in order.
-type exec[T any] struct {
-	q     *Query[T]
+type exec struct {
+	q     *query
 	s     *session
 	plan  plan
-	item  item[T]
-	each  func(*item[T]) error // receives the records of the result; returns errStop to end
-	needs needs                // what each reads of the records
-	skip  int                  // records still to skip
-	left  int                  // records still to pass; negative: no limit
+	item  item
+	each  func(*item) error // receives the records of the result; returns errStop to end
+	needs needs             // what each reads of the records
+	skip  int               // records still to skip
+	left  int               // records still to pass; negative: no limit
 	// writes says that each may write while the ranges are being walked.
 	writes bool
 }
 
 // exec calls each for every record of the result, which has at least what needs asks for.
-func (q Query[T]) exec(tx *stoat.Tx, needs needs, each func(*item[T]) error) error {
+func (q query) exec(tx *stoat.Tx, needs needs, each func(*item) error) error {
 	plan, err := q.plan()
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (q Query[T]) exec(tx *stoat.Tx, needs needs, each func(*item[T]) error) err
 	if err := q.hideExpired(s, &plan); err != nil {
 		return q.c.wrap(err)
 	}
-	e := &exec[T]{q: &q, s: s, plan: plan, item: item[T]{c: q.c}, each: each, needs: needs,
+	e := &exec{q: &q, s: s, plan: plan, item: item{c: q.c}, each: each, needs: needs,
 		skip: q.offset, left: q.limit}
 	if q.limit == 0 {
 		e.left = -1
@@ -59,10 +59,10 @@ func (q Query[T]) exec(tx *stoat.Tx, needs needs, each func(*item[T]) error) err
 }
 
 // writes reports whether the query runs for the body of a loop that may write.
-func (q *Query[T]) writes(tx *stoat.Tx) bool { return q.loop && tx.Writable() }
+func (q *query) writes(tx *stoat.Tx) bool { return q.loop && tx.Writable() }
 
 // pass passes on the next record of the result, after the offset and up to the limit.
-func (e *exec[T]) pass(i *item[T]) error {
+func (e *exec) pass(i *item) error {
 	if e.skip > 0 {
 		e.skip--
 		return nil
@@ -78,7 +78,7 @@ func (e *exec[T]) pass(i *item[T]) error {
 
 // walk calls fn for every record that the query matches, in the order of the plan. If whole is
 // false, it reads only keys.
-func (e *exec[T]) walk(whole bool, fn func(*item[T]) error) error {
+func (e *exec) walk(whole bool, fn func(*item) error) error {
 	if len(e.plan.ranges) > 1 && e.writes && !e.q.stays {
 		return e.walkCollected(whole, fn)
 	}
@@ -116,7 +116,7 @@ func untilDone(ctx context.Context, fn func(key, value []byte) error) func(_, _ 
 
 // walkCollected is walk over several ranges for a body that may write: it finds the records in all
 // ranges before it calls fn, so that the body cannot move a record into or out of a later range.
-func (e *exec[T]) walkCollected(whole bool, fn func(*item[T]) error) error {
+func (e *exec) walkCollected(whole bool, fn func(*item) error) error {
 	var all []pair
 	collect := untilDone(e.q.ctx, func(key, value []byte) error {
 		all = append(all, pair{key, value})
@@ -144,7 +144,7 @@ func (e *exec[T]) walkCollected(whole bool, fn func(*item[T]) error) error {
 // walkRange calls fn for the records in the nth range of the plan, in the order of the query.
 // Values are nil if they are not needed, or if the plan uses an index. The slices are valid until
 // the transaction ends.
-func (e *exec[T]) walkRange(n int, whole bool, fn func(key, value []byte) error) error {
+func (e *exec) walkRange(n int, whole bool, fn func(key, value []byte) error) error {
 	if e.q.reverse {
 		n = len(e.plan.ranges) - 1 - n
 	}
@@ -190,7 +190,7 @@ func (e *exec[T]) walkRange(n int, whole bool, fn func(key, value []byte) error)
 
 // take passes a record on if it still exists and satisfies the rest of the conditions and the
 // filters. If the plan uses an index, take reads the record first if it is needed.
-func (e *exec[T]) take(key, value []byte, whole bool, fn func(*item[T]) error) error {
+func (e *exec) take(key, value []byte, whole bool, fn func(*item) error) error {
 	var err error
 	switch {
 	case e.plan.index == nil:
@@ -209,8 +209,7 @@ func (e *exec[T]) take(key, value []byte, whole bool, fn func(*item[T]) error) e
 		return err
 	}
 	for _, filter := range e.q.filters {
-		record, err := i.record()
-		if err != nil || !filter(record) {
+		if ok, err := filter(i); !ok || err != nil {
 			return err
 		}
 	}

@@ -24,12 +24,12 @@ const sweepBatch = 64
 func over(at, now time.Time) bool { return at.After(time.Time{}) && !at.After(now) }
 
 // expiredAt reports whether a stored record has expired at the given time.
-func (c *Collection[T]) expiredAt(value []byte, now time.Time) (bool, error) {
+func (c *collection) expiredAt(value []byte, now time.Time) (bool, error) {
 	if c.shape.expires == nil {
 		return false, nil
 	}
 	if c.codec != CodecBinary {
-		r := new(T)
+		r := c.newRecord()
 		err := c.decode(value, r)
 		return err == nil && over(c.moment(r), now), err
 	}
@@ -42,7 +42,7 @@ func (c *Collection[T]) expiredAt(value []byte, now time.Time) (bool, error) {
 }
 
 // expired reports whether a stored record has expired, by the time of the transaction.
-func (c *Collection[T]) expired(tx *stoat.Tx, value []byte) (bool, error) {
+func (c *collection) expired(tx *stoat.Tx, value []byte) (bool, error) {
 	if c.shape.expires == nil {
 		return false, nil
 	}
@@ -50,7 +50,7 @@ func (c *Collection[T]) expired(tx *stoat.Tx, value []byte) (bool, error) {
 }
 
 // ended reports whether a decoded record has expired, by the time of the transaction.
-func (c *Collection[T]) ended(tx *stoat.Tx, r *T) bool {
+func (c *collection) ended(tx *stoat.Tx, r reflect.Value) bool {
 	if c.shape.expires == nil {
 		return false
 	}
@@ -58,16 +58,16 @@ func (c *Collection[T]) ended(tx *stoat.Tx, r *T) bool {
 }
 
 // moment returns the time at which a record expires.
-func (c *Collection[T]) moment(r *T) time.Time {
-	at, ok := c.shape.expires.value(reflect.ValueOf(r).Elem()).Addr().Interface().(*time.Time)
+func (c *collection) moment(r reflect.Value) time.Time {
+	at, ok := c.shape.expires.value(r).Addr().Interface().(*time.Time)
 	if !ok {
 		return time.Time{}
 	}
 	return *at
 }
 
-// read decodes a stored record into *r, and reports false if it has expired.
-func (c *Collection[T]) read(tx *stoat.Tx, value []byte, r *T) (bool, error) {
+// read decodes a stored record into r, and reports false if it has expired.
+func (c *collection) read(tx *stoat.Tx, value []byte, r reflect.Value) (bool, error) {
 	if c.codec == CodecBinary {
 		if gone, err := c.expired(tx, value); gone || err != nil {
 			return false, err
@@ -79,7 +79,7 @@ func (c *Collection[T]) read(tx *stoat.Tx, value []byte, r *T) (bool, error) {
 
 // live returns the stored record with the given key, or [stoat.ErrNotFound] if it does not exist or
 // has expired.
-func (c *Collection[T]) live(s *session, key []byte) ([]byte, error) {
+func (c *collection) live(s *session, key []byte) ([]byte, error) {
 	value, err := s.data.Get(key)
 	if err != nil {
 		return nil, err
@@ -98,14 +98,14 @@ func (s *session) overdue() stoat.Range {
 }
 
 // overdueKeys returns an iterator over the keys of expired records, at most limit unless that is 0.
-func (c *Collection[T]) overdueKeys(s *session, limit int) iter.Seq2[[]byte, error] {
+func (c *collection) overdueKeys(s *session, limit int) iter.Seq2[[]byte, error] {
 	r := s.overdue()
 	r.Limit = limit
 	return s.entriesIn(c.shape.expiry, r)
 }
 
 // anyExpired reports whether expired records are stored. It takes one lookup.
-func (c *Collection[T]) anyExpired(s *session) (bool, error) {
+func (c *collection) anyExpired(s *session) (bool, error) {
 	if c.shape.expires == nil {
 		return false, nil
 	}
@@ -116,7 +116,7 @@ func (c *Collection[T]) anyExpired(s *session) (bool, error) {
 }
 
 // liveCount returns the number of records that have not expired.
-func (c *Collection[T]) liveCount(s *session) (uint64, error) {
+func (c *collection) liveCount(s *session) (uint64, error) {
 	n, err := s.count()
 	if err != nil {
 		return 0, err
@@ -136,7 +136,7 @@ func (c *Collection[T]) liveCount(s *session) (uint64, error) {
 
 // hideExpired adds to the plan the condition that a record has not expired, if it is needed: if
 // expired records are stored, or if records may change before the query reads them.
-func (q *Query[T]) hideExpired(s *session, p *plan) error {
+func (q *query) hideExpired(s *session, p *plan) error {
 	c := q.c
 	if c.shape.expires == nil {
 		return nil
@@ -157,16 +157,16 @@ func (q *Query[T]) hideExpired(s *session, p *plan) error {
 // their space. Call it for a collection that is seldom written to, or to make [Collection.Watch]
 // report the removals. It otherwise behaves like [Query.Delete].
 func (c *Collection[T]) Sweep(tx *stoat.Tx) (n uint64, err error) {
-	s, err := c.writable(tx)
+	s, err := c.core.writable(tx)
 	if err != nil {
 		return 0, err
 	}
-	n, err = c.sweep(s, 0)
-	return n, c.wrap(err)
+	n, err = c.core.sweep(s, 0)
+	return n, c.core.wrap(err)
 }
 
 // sweep deletes expired records, at most limit unless that is 0.
-func (c *Collection[T]) sweep(s *session, limit int) (n uint64, err error) {
+func (c *collection) sweep(s *session, limit int) (n uint64, err error) {
 	if c.shape.expires == nil {
 		return 0, nil
 	}
@@ -187,7 +187,7 @@ func (c *Collection[T]) sweep(s *session, limit int) (n uint64, err error) {
 
 // sweepRecords is sweep without the expiry index. It runs before a unique index is built, because
 // expired records may have values of others.
-func (c *Collection[T]) sweepRecords(s *session) error {
+func (c *collection) sweepRecords(s *session) error {
 	if c.shape.expires == nil {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (c *Collection[T]) sweepRecords(s *session) error {
 }
 
 // sweepSome sweeps some records at every sweepBatch-th write.
-func (c *Collection[T]) sweepSome(s *session) error {
+func (c *collection) sweepSome(s *session) error {
 	if c.shape.expires == nil {
 		return nil
 	}
@@ -215,7 +215,7 @@ func (c *Collection[T]) sweepSome(s *session) error {
 
 // removeExpired deletes the record with the given key if it has expired, and reports whether it
 // did.
-func (c *Collection[T]) removeExpired(s *session, key []byte) (removed bool, err error) {
+func (c *collection) removeExpired(s *session, key []byte) (removed bool, err error) {
 	if c.shape.expires == nil {
 		return false, nil
 	}
@@ -227,12 +227,12 @@ func (c *Collection[T]) removeExpired(s *session, key []byte) (removed bool, err
 	if err != nil || !gone {
 		return false, err
 	}
-	return true, c.store(s, key, old, nil, nil)
+	return true, c.remove(s, key, old)
 }
 
 // claim checks that a change can add its entries to the index. It deletes an expired record that
 // has one of the values.
-func (c *Collection[T]) claim(s *session, change *indexChange, x *index, key []byte) error {
+func (c *collection) claim(s *session, change *indexChange, x *index, key []byte) error {
 	err := change.check(x, key)
 	if c.shape.expires == nil || !errors.Is(err, ErrDuplicate) {
 		return err

@@ -9,12 +9,14 @@ import (
 
 // Explain describes how the query finds its records, in a sentence or two: which index it uses or
 // whether it reads everything, what it checks on each record, and whether it sorts in memory.
-func (q Query[T]) Explain(tx *stoat.Tx) string {
+func (q Query[T]) Explain(tx *stoat.Tx) string { return q.core.explain(tx) }
+
+func (q query) explain(tx *stoat.Tx) string {
 	p, err := q.plan()
 	if err != nil {
 		return err.Error()
 	}
-	n, err := q.c.Count(tx)
+	n, err := q.c.count(tx)
 	if err != nil {
 		return err.Error()
 	}
@@ -80,7 +82,7 @@ func (p *plan) count() string {
 }
 
 // explainOrder describes how the query provides the order and the limit.
-func (q *Query[T]) explainOrder(b *strings.Builder, p *plan) {
+func (q *query) explainOrder(b *strings.Builder, p *plan) {
 	limit := ""
 	if q.limit > 0 {
 		limit = fmt.Sprintf(" the first %d", q.top())

@@ -17,18 +17,24 @@ import (
 // others. The error is [stoat.ErrNotFound] if the record does not exist.
 func Field[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string) (V, error) {
 	var v V
+	err := c.core.field(tx, key, name, reflect.ValueOf(&v).Elem())
+	return v, err
+}
+
+// field sets v to one field of the record with the given key.
+func (c *collection) field(tx *stoat.Tx, key Key, name string, v reflect.Value) error {
 	data, err := c.records(tx)
 	if err != nil {
-		return v, err
+		return err
 	}
-	col, err := columnOf[V](c, name)
+	col, err := c.columnOf(name, v.Type())
 	if err != nil {
-		return v, err
+		return err
 	}
 	var room [keyRoom]byte
 	encoded, err := c.appendKey(room[:0], key, allValues)
 	if err != nil {
-		return v, c.wrap(err)
+		return c.wrap(err)
 	}
 	value, err := data.Get(encoded)
 	gone := false
@@ -40,31 +46,31 @@ func Field[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string) (V, e
 	case gone:
 		err = stoat.ErrNotFound
 	default:
-		err = c.readField(value, col, reflect.ValueOf(&v).Elem())
+		err = c.readField(value, col, v)
 	}
-	return v, c.wrapKey(encoded, err)
+	return c.wrapKey(encoded, err)
 }
 
-// columnOf returns the column with the given name, whose type must be V.
-func columnOf[V, T any](c *Collection[T], name string) (*column, error) {
+// columnOf returns the column with the given name, which must have the type want.
+func (c *collection) columnOf(name string, want reflect.Type) (*column, error) {
 	col, err := c.shape.column(name)
 	if err != nil {
 		return nil, c.wrap(err)
 	}
-	if want := reflect.TypeFor[V](); col.typ != want {
+	if col.typ != want {
 		return nil, c.wrap(fmt.Errorf("field %s has the type %s, not %s", name, col.typ, want))
 	}
 	return col, nil
 }
 
 // readField sets v to the column's value in a stored record.
-func (c *Collection[T]) readField(value []byte, col *column, v reflect.Value) error {
+func (c *collection) readField(value []byte, col *column, v reflect.Value) error {
 	if c.codec != CodecBinary || !col.plain() {
-		r := new(T)
+		r := c.newRecord()
 		if err := c.decode(value, r); err != nil {
 			return err
 		}
-		v.Set(col.value(reflect.ValueOf(r).Elem()))
+		v.Set(col.value(r))
 		return nil
 	}
 	schema, err := c.schemaOf(value)
@@ -120,11 +126,15 @@ func setField(v reflect.Value, col *column, f *layout.Field, record []byte) erro
 // replaced without decoding the others. The error is [stoat.ErrNotFound] if the record does not
 // exist.
 func SetField[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string, v V) error {
+	return c.core.setField(tx, key, name, reflect.ValueOf(&v).Elem())
+}
+
+func (c *collection) setField(tx *stoat.Tx, key Key, name string, v reflect.Value) error {
 	s, err := c.session(tx)
 	if err != nil {
 		return err
 	}
-	col, err := columnOf[V](c, name)
+	col, err := c.columnOf(name, v.Type())
 	if err != nil {
 		return err
 	}
@@ -139,19 +149,19 @@ func SetField[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string, v 
 	if err != nil {
 		return c.wrap(err)
 	}
-	if done, err := replaceField(c, s, encoded, col, v); done || err != nil {
+	if done, err := c.replaceField(s, encoded, col, v); done || err != nil {
 		return c.wrapKey(encoded, err)
 	}
-	return c.wrapKey(encoded, c.update(s, encoded, func(r *T) error {
-		col.value(reflect.ValueOf(r).Elem()).Set(reflect.ValueOf(&v).Elem())
+	return c.wrapKey(encoded, c.update(s, encoded, func(r reflect.Value) error {
+		col.value(r).Set(v)
 		return nil
 	}))
 }
 
 // replaceField replaces a field in a stored record of the current schema. It reports whether it
 // could: it cannot if an index or the function that returns keys depends on the field.
-func replaceField[V, T any](
-	c *Collection[T], s *session, key []byte, col *column, v V,
+func (c *collection) replaceField(
+	s *session, key []byte, col *column, v reflect.Value,
 ) (done bool, err error) {
 	if c.codec != CodecBinary || c.keyOf != nil {
 		return false, nil
@@ -169,7 +179,7 @@ func replaceField[V, T any](
 	if err != nil || schema != c.current {
 		return false, err
 	}
-	if s.value, err = layout.Replace(s.value[:0], old, schema.fields[col.number], v); err != nil {
+	if s.value, err = schema.fields[col.number].Replace(s.value[:0], old, v); err != nil {
 		return false, err
 	}
 	if err := c.announce(s, key, old); err != nil {

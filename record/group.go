@@ -13,8 +13,11 @@ import (
 
 // Grouping is a query whose records are grouped by the values of some fields. Like a query, it is
 // immutable.
-type Grouping[T any] struct {
-	q   Query[T]
+type Grouping[T any] struct{ core grouping }
+
+// grouping is a [Grouping] whose query knows the type of the records by their shape only.
+type grouping struct {
+	q   query
 	by  []*column
 	of  []*column
 	err error
@@ -41,7 +44,11 @@ type aggregate struct {
 //
 // The query must have neither a limit nor an offset.
 func (q Query[T]) GroupBy(fields ...string) Grouping[T] {
-	g := Grouping[T]{q: q, err: q.err}
+	return Grouping[T]{q.core.groupBy(fields)}
+}
+
+func (q query) groupBy(fields []string) grouping {
+	g := grouping{q: q, err: q.err}
 	if g.err == nil && (!q.entire() || len(fields) == 0) {
 		g.err = q.c.wrap(errors.New("group by: name fields, and group without Limit, Offset and After"))
 	}
@@ -56,7 +63,9 @@ func (q Query[T]) GroupBy(fields ...string) Grouping[T] {
 }
 
 // Of names the numeric fields that each [Group] aggregates.
-func (g Grouping[T]) Of(fields ...string) Grouping[T] {
+func (g Grouping[T]) Of(fields ...string) Grouping[T] { return Grouping[T]{g.core.with(fields)} }
+
+func (g grouping) with(fields []string) grouping {
 	g.of = slices.Clone(g.of)
 	for _, name := range fields {
 		if g.err != nil {
@@ -72,7 +81,9 @@ func (g Grouping[T]) Of(fields ...string) Grouping[T] {
 // All returns an iterator over the groups, ordered by their values. If the key or an index provides
 // that order, it keeps one group in memory at a time, and otherwise all of them. An error ends the
 // loop.
-func (g Grouping[T]) All(tx *stoat.Tx) iter.Seq2[Group, error] {
+func (g Grouping[T]) All(tx *stoat.Tx) iter.Seq2[Group, error] { return g.core.all(tx) }
+
+func (g grouping) all(tx *stoat.Tx) iter.Seq2[Group, error] {
 	return func(yield func(Group, error) bool) {
 		loop(yield, func(each func(Group) error) error {
 			if g.err != nil {
@@ -94,8 +105,12 @@ func (g Grouping[T]) All(tx *stoat.Tx) iter.Seq2[Group, error] {
 // Distinct returns an iterator over the distinct values of the fields in the result, in order. It
 // otherwise behaves like [Query.GroupBy].
 func (q Query[T]) Distinct(tx *stoat.Tx, fields ...string) iter.Seq2[tuple.Tuple, error] {
+	return q.core.distinct(tx, fields)
+}
+
+func (q query) distinct(tx *stoat.Tx, fields []string) iter.Seq2[tuple.Tuple, error] {
 	return func(yield func(tuple.Tuple, error) bool) {
-		for g, err := range q.GroupBy(fields...).All(tx) {
+		for g, err := range q.groupBy(fields).all(tx) {
 			if !yield(g.Values, err) {
 				return
 			}
@@ -104,11 +119,11 @@ func (q Query[T]) Distinct(tx *stoat.Tx, fields ...string) iter.Seq2[tuple.Tuple
 }
 
 // stream passes groups on as their records come one group after another.
-func (g *Grouping[T]) stream(tx *stoat.Tx, each func(Group) error) error {
+func (g *grouping) stream(tx *stoat.Tx, each func(Group) error) error {
 	var group *Group
 	var current, next []byte
 	ended := false
-	err := g.q.exec(tx, g.needs(), func(i *item[T]) error {
+	err := g.q.exec(tx, g.needs(), func(i *item) error {
 		var err error
 		if next, err = g.appendValues(next[:0], i); err != nil {
 			return err
@@ -125,7 +140,7 @@ func (g *Grouping[T]) stream(tx *stoat.Tx, each func(Group) error) error {
 				return err
 			}
 		}
-		return addTo(group, g.of, i)
+		return group.add(g.of, i)
 	})
 	if err == nil && group != nil && !ended {
 		err = each(*group)
@@ -134,11 +149,11 @@ func (g *Grouping[T]) stream(tx *stoat.Tx, each func(Group) error) error {
 }
 
 // collect passes groups on after it has read all records.
-func (g *Grouping[T]) collect(tx *stoat.Tx, each func(Group) error) error {
+func (g *grouping) collect(tx *stoat.Tx, each func(Group) error) error {
 	groups := map[string]*Group{}
 	g.q.order = nil
 	var values []byte
-	err := g.q.exec(tx, g.needs(), func(i *item[T]) error {
+	err := g.q.exec(tx, g.needs(), func(i *item) error {
 		var err error
 		if values, err = g.appendValues(values[:0], i); err != nil {
 			return err
@@ -150,7 +165,7 @@ func (g *Grouping[T]) collect(tx *stoat.Tx, each func(Group) error) error {
 			}
 			groups[string(values)] = group
 		}
-		return addTo(group, g.of, i)
+		return group.add(g.of, i)
 	})
 	if err != nil {
 		return err
@@ -164,10 +179,10 @@ func (g *Grouping[T]) collect(tx *stoat.Tx, each func(Group) error) error {
 }
 
 // needs returns what the groups read of the records.
-func (g *Grouping[T]) needs() needs { return needs{columns: slices.Concat(g.by, g.of)} }
+func (g *grouping) needs() needs { return needs{columns: slices.Concat(g.by, g.of)} }
 
 // appendValues appends the elements that identify the group of a record.
-func (g *Grouping[T]) appendValues(dst []byte, i *item[T]) ([]byte, error) {
+func (g *grouping) appendValues(dst []byte, i *item) ([]byte, error) {
 	for _, c := range g.by {
 		var err error
 		if dst, err = i.appendElement(dst, c); err != nil {
@@ -178,7 +193,7 @@ func (g *Grouping[T]) appendValues(dst []byte, i *item[T]) ([]byte, error) {
 }
 
 // newGroup returns an empty group with the given values.
-func (g *Grouping[T]) newGroup(values []byte) (*Group, error) {
+func (g *grouping) newGroup(values []byte) (*Group, error) {
 	group := &Group{fields: make([]aggregate, len(g.of))}
 	for n, c := range g.of {
 		group.fields[n].name = c.name
@@ -188,8 +203,8 @@ func (g *Grouping[T]) newGroup(values []byte) (*Group, error) {
 	return group, err
 }
 
-// addTo adds a record to a group.
-func addTo[T any](g *Group, of []*column, i *item[T]) error {
+// add adds a record to the group.
+func (g *Group) add(of []*column, i *item) error {
 	for n, c := range of {
 		v, err := i.float(c)
 		if err != nil {

@@ -21,26 +21,24 @@ type indexChange struct {
 }
 
 // indexChanges returns the effects of a record's change on the indexes. The record r is the new
-// one, or nil to delete it. The caller gives the memory of the result back as s.changes.
-func (c *Collection[T]) indexChanges(s *session, key, old []byte, r *T) ([]indexChange, error) {
+// one, or invalid to delete it. The caller gives the memory of the result back as s.changes.
+func (c *collection) indexChanges(s *session, key, old []byte, r reflect.Value) (
+	[]indexChange, error,
+) {
 	if len(c.shape.indexes) == 0 {
 		return nil, nil
 	}
 	changes := s.changes[:0]
 	s.changes = nil // a record that has expired may be deleted meanwhile
-	var after reflect.Value
-	if r != nil {
-		after = reflect.ValueOf(r).Elem()
-	}
-	was := former[T]{c: c, value: old}
+	was := former{c: c, value: old}
 	for _, x := range c.shape.indexes {
 		change := nextChange(changes)
 		change.unique = x.Unique
 		var err error
 		if x.plain && c.codec == CodecBinary {
-			err = was.comparePlain(s, &change, x, after)
+			err = was.comparePlain(s, &change, x, r)
 		} else {
-			err = was.compare(&change, x, after)
+			err = was.compare(&change, x, r)
 		}
 		if err != nil {
 			return nil, err
@@ -79,22 +77,22 @@ func again(list [][]byte, entry []byte) [][]byte {
 }
 
 // former is the stored record that is about to change, decoded on demand.
-type former[T any] struct {
-	c       *Collection[T]
+type former struct {
+	c       *collection
 	value   []byte // nil: the record is new
-	decoded *T
+	decoded reflect.Value
 }
 
 // compare finds the entries that change. After is the new record, or invalid if it is deleted.
-func (f *former[T]) compare(change *indexChange, x *index, after reflect.Value) error {
-	if f.value != nil && f.decoded == nil {
-		f.decoded = new(T)
+func (f *former) compare(change *indexChange, x *index, after reflect.Value) error {
+	if f.value != nil && !f.decoded.IsValid() {
+		f.decoded = f.c.newRecord()
 		if err := f.c.decode(f.value, f.decoded); err != nil {
 			return err
 		}
 	}
 	if f.value != nil {
-		change.remove = x.appendEntries(nil, reflect.ValueOf(f.decoded).Elem())
+		change.remove = x.appendEntries(nil, f.decoded)
 	}
 	if after.IsValid() {
 		change.adds = x.appendEntries(nil, after)
@@ -104,7 +102,7 @@ func (f *former[T]) compare(change *indexChange, x *index, after reflect.Value) 
 }
 
 // comparePlain is compare for an index whose columns can be read from the stored record.
-func (f *former[T]) comparePlain(
+func (f *former) comparePlain(
 	s *session, change *indexChange, x *index, after reflect.Value,
 ) error {
 	s.before, s.after = s.before[:0], s.after[:0]

@@ -10,77 +10,51 @@ import (
 )
 
 // item is a record on its way through a query: encoded, and decoded on demand.
-type item[T any] struct {
-	c       *Collection[T]
+type item struct {
+	c       *collection
 	key     []byte
 	value   []byte        // nil if it is not needed
-	decoded *T            // nil until it is needed
-	values  reflect.Value // the fields of an untyped record; zero until they are needed
+	decoded reflect.Value // invalid until it is needed
 	scratch []byte
 }
 
 // set replaces the item's record.
-func (i *item[T]) set(key, value []byte) {
+func (i *item) set(key, value []byte) {
 	i.key, i.value = key, value
-	if i.decoded != nil {
-		i.decoded = nil
-	}
-	if i.values.IsValid() {
-		i.values = reflect.Value{}
+	if i.decoded.IsValid() {
+		i.decoded = reflect.Value{}
 	}
 }
 
-// record returns the decoded record.
-func (i *item[T]) record() (*T, error) {
-	if i.decoded == nil {
-		r := new(T)
-		if i.c.untyped {
-			return r, i.fill(r)
+// recordOf returns the item's record as a caller gets it: a [Row] if the collection is untyped.
+func recordOf[T any](i *item) (*T, error) {
+	if !i.c.untyped {
+		r, err := i.record()
+		if err != nil {
+			return nil, err
 		}
-		if err := i.c.decode(i.value, r); err != nil {
-			return nil, i.about(err)
-		}
-		i.decoded = r
+		return pointerTo[T](r), nil
 	}
-	return i.decoded, nil
-}
-
-// fill sets *r, a Row of an untyped collection, to the record.
-func (i *item[T]) fill(r *T) error {
 	row, err := i.row(nil)
-	if to, ok := any(r).(*Row); ok {
-		*to = row
-	}
-	return err
+	r, _ := any(&row).(*T)
+	return r, err
 }
 
-// fields returns the decoded record, for its columns to be read.
-func (i *item[T]) fields() (reflect.Value, error) {
-	if i.c.untyped {
-		return i.untyped()
+// record returns the decoded record; in an untyped collection, without loose fields.
+func (i *item) record() (reflect.Value, error) {
+	if i.decoded.IsValid() {
+		return i.decoded, nil
 	}
-	r, err := i.record()
-	return reflect.ValueOf(r).Elem(), err
-}
-
-// untyped returns the decoded record of an untyped collection, without loose fields.
-func (i *item[T]) untyped() (reflect.Value, error) {
-	if i.values.IsValid() {
-		return i.values, nil
+	r := i.c.newRecord()
+	if err := i.c.decode(i.value, r); err != nil {
+		return reflect.Value{}, i.about(err)
 	}
-	r := reflect.New(i.c.shape.typ).Elem()
-	v, err := i.c.schemaOf(i.value)
-	if err == nil {
-		err = layout.DecodeValue(v.decoder, i.value, r)
-	}
-	if err == nil {
-		i.values = r
-	}
-	return r, i.about(err)
+	i.decoded = r
+	return r, nil
 }
 
 // field returns the reader of a column in the record's schema.
-func (i *item[T]) field(c *column) (*layout.Field, error) {
+func (i *item) field(c *column) (*layout.Field, error) {
 	v, err := i.c.schemaOf(i.value)
 	if err != nil {
 		return nil, i.about(err)
@@ -89,10 +63,10 @@ func (i *item[T]) field(c *column) (*layout.Field, error) {
 }
 
 // stored reports whether the column can be read without decoding the record.
-func (i *item[T]) stored(c *column) bool { return i.c.codec == CodecBinary && c.plain() }
+func (i *item) stored(c *column) bool { return i.c.codec == CodecBinary && c.plain() }
 
 // appendElement appends the element of a column that is not a list.
-func (i *item[T]) appendElement(dst []byte, c *column) ([]byte, error) {
+func (i *item) appendElement(dst []byte, c *column) ([]byte, error) {
 	if i.stored(c) {
 		f, err := i.field(c)
 		if err != nil {
@@ -101,7 +75,7 @@ func (i *item[T]) appendElement(dst []byte, c *column) ([]byte, error) {
 		dst, err = c.appendStored(dst, f, i.value)
 		return dst, i.about(err)
 	}
-	r, err := i.fields()
+	r, err := i.record()
 	if err != nil {
 		return dst, err
 	}
@@ -109,7 +83,7 @@ func (i *item[T]) appendElement(dst []byte, c *column) ([]byte, error) {
 }
 
 // matchesAll reports whether the record satisfies all the conditions.
-func (i *item[T]) matchesAll(all []condition) (bool, error) {
+func (i *item) matchesAll(all []condition) (bool, error) {
 	for j := range all {
 		if ok, err := i.matches(&all[j]); !ok || err != nil {
 			return false, err
@@ -119,7 +93,7 @@ func (i *item[T]) matchesAll(all []condition) (bool, error) {
 }
 
 // matches reports whether the record satisfies a condition.
-func (i *item[T]) matches(c *condition) (bool, error) {
+func (i *item) matches(c *condition) (bool, error) {
 	switch {
 	case c.column == nil:
 		for j := range c.parts {
@@ -134,7 +108,7 @@ func (i *item[T]) matches(c *condition) (bool, error) {
 		i.scratch, err = i.appendElement(i.scratch[:0], c.column)
 		return err == nil && c.has(i.scratch), err
 	}
-	r, err := i.fields()
+	r, err := i.record()
 	if err != nil {
 		return false, err
 	}
@@ -160,7 +134,7 @@ func (c *condition) has(element []byte) bool {
 }
 
 // row returns the record as a Row with the given fields, or all if only is nil.
-func (i *item[T]) row(only []*column) (Row, error) {
+func (i *item) row(only []*column) (Row, error) {
 	row := Row{record: i.value, key: i.key, shape: i.c.shape, only: only}
 	var err error
 	if i.c.codec == CodecBinary {
@@ -170,13 +144,12 @@ func (i *item[T]) row(only []*column) (Row, error) {
 	if i.c.untyped {
 		return row, nil // it has no columns
 	}
-	r, err := i.record()
-	row.whole = reflect.ValueOf(r).Elem()
+	row.whole, err = i.record()
 	return row, err
 }
 
 // about adds the key of the record to err; nil stays nil.
-func (i *item[T]) about(err error) error {
+func (i *item) about(err error) error {
 	if err == nil {
 		return nil
 	}

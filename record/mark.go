@@ -11,7 +11,9 @@ import (
 // AnyOrder is [Query.OrderBy] for when the order does not matter: it takes the order in which the
 // records come without one, so that [Query.After] can read the result page by page by the same
 // index. Call it after Where: it looks at the predicates so far.
-func (q Query[T]) AnyOrder() Query[T] {
+func (q Query[T]) AnyOrder() Query[T] { return Query[T]{q.core.anyOrder()} }
+
+func (q query) anyOrder() query {
 	if q.err != nil {
 		return q
 	}
@@ -31,20 +33,27 @@ func (q Query[T]) AnyOrder() Query[T] {
 // goes on. A program can leave it with a client that reads page by page: it is as long as the
 // values of the order and the key together, and whoever has it can read those.
 func (q Query[T]) Mark(r *T) ([]byte, error) {
-	if q = q.After(r); q.err != nil || r == nil {
-		return nil, q.err
+	q = q.After(r)
+	if q.core.err != nil || r == nil {
+		return nil, q.core.err
 	}
-	var mark []byte
+	return q.core.mark(), nil
+}
+
+// mark returns the mark of the record after which the result starts.
+func (q *query) mark() (mark []byte) {
 	for _, c := range q.order {
 		mark = append(mark, q.after.values[c]...)
 	}
-	return append(mark, q.after.key...), nil
+	return append(mark, q.after.key...)
 }
 
 // AfterMark is [Query.After] for the record of which the same query made the mark; no mark means
 // the first page. Any other bytes are an error or begin the page somewhere else in the result.
-func (q Query[T]) AfterMark(mark []byte) Query[T] {
-	if q = q.After(nil); q.err != nil || len(mark) == 0 {
+func (q Query[T]) AfterMark(mark []byte) Query[T] { return Query[T]{q.core.afterMark(mark)} }
+
+func (q query) afterMark(mark []byte) query {
+	if q = q.firstPage(); q.err != nil || len(mark) == 0 {
 		return q
 	}
 	mark = slices.Clone(mark)
@@ -77,7 +86,7 @@ func cutElements(p []byte, columns []*column, values map[*column][]byte) (rest [
 }
 
 // cutKey sets the elements of the key columns to those of a key.
-func (c *Collection[T]) cutKey(key []byte, values map[*column][]byte) error {
+func (c *collection) cutKey(key []byte, values map[*column][]byte) error {
 	if len(c.shape.key) == 0 { // a function returns it
 		_, err := tuple.Decode(key)
 		return err

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -11,8 +12,8 @@ import (
 
 // migrate converts all records to the wanted version, and removes the schemas that no record has
 // any more.
-func (c *Collection[T]) migrate(
-	s *session, stored, want *definition, migrate map[int]func(Row, *T) error,
+func (c *collection) migrate(
+	s *session, stored, want *definition, migrate map[int]func(Row, reflect.Value) error,
 ) error {
 	from := stored.Version
 	fn := migrate[from]
@@ -54,15 +55,16 @@ func (c *Collection[T]) migrate(
 }
 
 // migrateRecord converts a record to the wanted version.
-func (c *Collection[T]) migrateRecord(
-	s *session, key, value []byte, past *layout.Past, fn func(Row, *T) error,
+func (c *collection) migrateRecord(
+	s *session, key, value []byte, past *layout.Past,
+	fn func(Row, reflect.Value) error,
 ) error {
-	r := new(T)
+	r := c.newRecord()
 	if err := c.decode(value, r); err != nil {
 		if c.codec == CodecBinary {
 			return err
 		}
-		r = new(T) // the function builds it from what is stored
+		r = c.newRecord() // the function builds it from what is stored
 	}
 	old := Row{record: value, key: key, shape: c.shape, past: past}
 	var err error

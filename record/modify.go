@@ -1,6 +1,8 @@
 package record
 
 import (
+	"reflect"
+
 	"github.com/stoatdb/stoat"
 )
 
@@ -11,7 +13,9 @@ import (
 //
 // Delete uses no memory beyond that of the transaction, which can be larger than memory. After an
 // error, roll the transaction back.
-func (q Query[T]) Delete(tx *stoat.Tx) (n uint64, err error) {
+func (q Query[T]) Delete(tx *stoat.Tx) (n uint64, err error) { return q.core.delete(tx) }
+
+func (q query) delete(tx *stoat.Tx) (n uint64, err error) {
 	if q.err != nil {
 		return 0, q.err
 	}
@@ -26,13 +30,13 @@ func (q Query[T]) Delete(tx *stoat.Tx) (n uint64, err error) {
 		return n, q.c.wrap(q.c.clear(s))
 	}
 	q.loop, q.stays = true, true
-	err = q.unordered().exec(tx, needs{whole: true}, func(i *item[T]) error {
+	err = q.unordered().exec(tx, needs{whole: true}, func(i *item) error {
 		old, err := s.find(i.key)
 		if err != nil || old == nil {
 			return err
 		}
 		n++
-		return i.about(q.c.store(s, i.key, old, nil, nil))
+		return i.about(q.c.remove(s, i.key, old))
 	})
 	return n, err
 }
@@ -43,6 +47,10 @@ func (q Query[T]) Delete(tx *stoat.Tx) (n uint64, err error) {
 // back. It otherwise behaves like [Query.Delete], except that a query over several ranges of an
 // index, as with In, keeps the keys of the result in memory.
 func (q Query[T]) Update(tx *stoat.Tx, fn func(*T) error) (n uint64, err error) {
+	return q.core.update(tx, func(r reflect.Value) error { return fn(pointerTo[T](r)) })
+}
+
+func (q query) update(tx *stoat.Tx, fn func(reflect.Value) error) (n uint64, err error) {
 	if q.err != nil {
 		return 0, q.err
 	}
@@ -55,7 +63,7 @@ func (q Query[T]) Update(tx *stoat.Tx, fn func(*T) error) (n uint64, err error) 
 		return 0, err
 	}
 	q.loop, q.stays = true, p.index == nil // keys do not change
-	err = q.exec(tx, needs{whole: true}, func(i *item[T]) error {
+	err = q.exec(tx, needs{whole: true}, func(i *item) error {
 		old, err := s.find(i.key)
 		if err != nil || old == nil {
 			return err

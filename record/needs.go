@@ -19,7 +19,7 @@ func (n needs) records() bool { return n.whole || len(n.columns) > 0 }
 
 // scan returns an iterator over the keys in a range and the records there, or as much of each
 // record as the execution needs.
-func (e *exec[T]) scan(keys stoat.Range) iter.Seq2[[]byte, []byte] {
+func (e *exec) scan(keys stoat.Range) iter.Seq2[[]byte, []byte] {
 	if n := e.reach(); n > 0 {
 		return e.s.data.Heads(keys, n)
 	}
@@ -28,7 +28,7 @@ func (e *exec[T]) scan(keys stoat.Range) iter.Seq2[[]byte, []byte] {
 
 // reach returns how many leading bytes of every record are enough, or 0 if whole records are
 // needed.
-func (e *exec[T]) reach() (most int) {
+func (e *exec) reach() (most int) {
 	if e.needs.whole || len(e.q.filters) > 0 {
 		return 0
 	}

@@ -1,6 +1,10 @@
 package record
 
-import "github.com/stoatdb/stoat/tuple"
+import (
+	"reflect"
+
+	"github.com/stoatdb/stoat/tuple"
+)
 
 // Options configures how a collection stores its records. The zero value means the defaults.
 type Options[T any] struct {
@@ -23,6 +27,42 @@ type Options[T any] struct {
 	// fields, under every name they have ever had. With a codec other than CodecBinary, new is zero
 	// if the old record cannot be decoded into the type.
 	Migrate map[int]func(old Row, new *T) error
+}
+
+// settings are [Options] for the core of a collection, with the type of the records.
+type settings struct {
+	typ     reflect.Type
+	codec   Codec
+	keyOf   keyFunc
+	indexes []Index
+	version int
+	migrate map[int]func(old Row, record reflect.Value) error
+}
+
+// settings returns the options for the core; of nil, the defaults.
+func (o *Options[T]) settings() *settings {
+	want := &settings{typ: reflect.TypeFor[T]()}
+	if o == nil {
+		return want
+	}
+	want.codec, want.indexes, want.version = o.Codec, o.Indexes, o.Version
+	if key := o.Key; key != nil {
+		want.keyOf = func(r reflect.Value) tuple.Tuple { return key(pointerTo[T](r)) }
+	}
+	want.migrate = make(map[int]func(Row, reflect.Value) error, len(o.Migrate))
+	for version, fn := range o.Migrate {
+		if fn != nil {
+			want.migrate[version] = func(old Row, r reflect.Value) error {
+				return fn(old, pointerTo[T](r))
+			}
+		}
+	}
+	return want
+}
+
+// shape compiles the type.
+func (s *settings) shape() (*shape, error) {
+	return newShape(s.typ, s.codec, s.indexes, s.keyOf != nil)
 }
 
 // Index describes an index: it orders the records by some fields, and then by key.

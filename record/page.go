@@ -27,33 +27,45 @@ type pageStart struct {
 // an error. Only the order and key fields of r matter; fields fixed by Eq must have that value. The
 // record r need not exist any more.
 func (q Query[T]) After(r *T) Query[T] {
-	if q.order == nil {
-		return q.fail(errors.New("query, after: call OrderBy before After; without fields it orders by " +
-			"key"))
+	if row, ok := any(r).(*Row); ok && row != nil {
+		return Query[T]{q.core.afterRow(row)}
 	}
-	q.after = &pageStart{}
-	if r == nil {
+	return Query[T]{q.core.afterRecord(valueOf(r))}
+}
+
+// afterRecord is After a decoded record; an invalid one means the first page.
+func (q query) afterRecord(r reflect.Value) query {
+	if q = q.firstPage(); q.err != nil || !r.IsValid() {
 		return q
-	}
-	if row, ok := any(r).(*Row); ok {
-		return q.afterRow(row)
 	}
 	key, err := q.c.appendKeyOf(nil, r)
 	if err != nil {
 		return q.fail(fmt.Errorf("query, after: %w", err))
 	}
-	record := reflect.ValueOf(r).Elem()
 	values := map[*column][]byte{}
 	for _, c := range slices.Concat(q.order, q.c.shape.key) {
-		values[c] = c.appendValue(nil, c.value(record))
+		values[c] = c.appendValue(nil, c.value(r))
 	}
 	q.after = &pageStart{values: values, key: key}
 	return q
 }
 
-// afterRow is After in a collection without a Go type.
-func (q Query[T]) afterRow(r *Row) Query[T] {
-	i := &item[T]{c: q.c}
+// firstPage begins the result of an ordered query at its first record.
+func (q query) firstPage() query {
+	if q.order == nil {
+		return q.fail(errors.New("query, after: call OrderBy before After; without fields it orders by " +
+			"key"))
+	}
+	q.after = &pageStart{}
+	return q
+}
+
+// afterRow is After a row of an untyped collection.
+func (q query) afterRow(r *Row) query {
+	if q = q.firstPage(); q.err != nil {
+		return q
+	}
+	i := &item{c: q.c}
 	i.set(r.key, r.record)
 	values := map[*column][]byte{}
 	for _, c := range slices.Concat(q.order, q.c.shape.key) {
@@ -67,7 +79,7 @@ func (q Query[T]) afterRow(r *Row) Query[T] {
 }
 
 // plan returns the plan of the query, without the ranges before the page.
-func (q *Query[T]) plan() (plan, error) {
+func (q *query) plan() (plan, error) {
 	if q.err != nil {
 		return plan{}, q.err
 	}
@@ -92,7 +104,7 @@ func (q *Query[T]) plan() (plan, error) {
 }
 
 // orderNames returns the fields of the order as text for messages.
-func (q *Query[T]) orderNames() string {
+func (q *query) orderNames() string {
 	if len(q.order) == 0 {
 		return "key"
 	}

@@ -19,10 +19,13 @@ import (
 // A loop sees the state when it starts, and its body may write. If it uses an index, however, it
 // reads each record as it is when the loop gets there, and leaves out records deleted meanwhile. In
 // a writable transaction, a loop over several ranges, as with In, keeps their keys in memory.
-type Query[T any] struct {
-	c       *Collection[T]
+type Query[T any] struct{ core query }
+
+// query is a [Query] that knows the type of the records by the shape of the collection only.
+type query struct {
+	c       *collection
 	where   []condition
-	filters []func(*T) bool
+	filters []filter
 	order   []*column // nil: any order; empty: by key
 	reverse bool
 	after   *pageStart // nil: the result is not paged
@@ -35,11 +38,18 @@ type Query[T any] struct {
 	ctx     context.Context // ends the query early; nil: nothing does
 }
 
+// filter reports whether a query keeps a record.
+type filter func(*item) (bool, error)
+
 // Query returns the query for all records.
-func (c *Collection[T]) Query() Query[T] { return Query[T]{c: c} }
+func (c *Collection[T]) Query() Query[T] { return Query[T]{query{c: c.core}} }
 
 // Where keeps the records that satisfy all the predicates, in addition to those of earlier calls.
 func (q Query[T]) Where(predicates ...Predicate) Query[T] {
+	return Query[T]{q.core.restrict(predicates)}
+}
+
+func (q query) restrict(predicates []Predicate) query {
 	q.where = slices.Clone(q.where)
 	for _, p := range predicates {
 		c, err := q.c.shape.compile(p)
@@ -73,7 +83,10 @@ func conjoin(all []condition, c condition) []condition {
 // Filter keeps the records for which fn returns true. It is called for records that satisfy all
 // predicates, and must neither retain nor modify the record.
 func (q Query[T]) Filter(fn func(*T) bool) Query[T] {
-	q.filters = append(slices.Clip(q.filters), fn)
+	q.core.filters = append(slices.Clip(q.core.filters), func(i *item) (bool, error) {
+		r, err := recordOf[T](i)
+		return err == nil && fn(r), err
+	})
 	return q
 }
 
@@ -84,7 +97,9 @@ func (q Query[T]) Filter(fn func(*T) bool) Query[T] {
 // [stoat.Options.MemoryLimit]. With a limit it keeps about that many records, and otherwise the
 // sort fields and keys of the whole result, with the records if they are small in total. An index
 // or a limit avoids that; [Query.Explain] shows what happens.
-func (q Query[T]) OrderBy(fields ...string) Query[T] {
+func (q Query[T]) OrderBy(fields ...string) Query[T] { return Query[T]{q.core.orderBy(fields)} }
+
+func (q query) orderBy(fields []string) query {
 	if q.after != nil {
 		return q.fail(errors.New("query, order: call OrderBy before After"))
 	}
@@ -104,30 +119,30 @@ func (q Query[T]) Desc() Query[T] { return q.Reverse() }
 
 // Reverse reverses the order of the records, before Limit and Offset apply.
 func (q Query[T]) Reverse() Query[T] {
-	q.reverse = !q.reverse
+	q.core.reverse = !q.core.reverse
 	return q
 }
 
 // Limit ends the result after n records; 0 means no limit.
 func (q Query[T]) Limit(n int) Query[T] {
 	if n < 0 {
-		return q.fail(fmt.Errorf("query: limit %d is negative", n))
+		return Query[T]{q.core.fail(fmt.Errorf("query: limit %d is negative", n))}
 	}
-	q.limit = n
+	q.core.limit = n
 	return q
 }
 
 // Offset skips the first n records.
 func (q Query[T]) Offset(n int) Query[T] {
 	if n < 0 {
-		return q.fail(fmt.Errorf("query: offset %d is negative", n))
+		return Query[T]{q.core.fail(fmt.Errorf("query: offset %d is negative", n))}
 	}
-	q.offset = n
+	q.core.offset = n
 	return q
 }
 
 // top returns how many records the query needs up to the limit, including those it skips.
-func (q *Query[T]) top() int {
+func (q *query) top() int {
 	if q.limit == 0 {
 		return math.MaxInt
 	}
@@ -135,7 +150,9 @@ func (q *Query[T]) top() int {
 }
 
 // Fields chooses the fields that [Query.Rows] yields.
-func (q Query[T]) Fields(names ...string) Query[T] {
+func (q Query[T]) Fields(names ...string) Query[T] { return Query[T]{q.core.choose(names)} }
+
+func (q query) choose(names []string) query {
 	q.fields = nil
 	for _, name := range names {
 		c, err := q.c.shape.column(name)
@@ -150,19 +167,19 @@ func (q Query[T]) Fields(names ...string) Query[T] {
 // Context makes the query end with the error of ctx when that is done: it looks after every few
 // records that it finds, whether or not they satisfy the predicates.
 func (q Query[T]) Context(ctx context.Context) Query[T] {
-	q.ctx = ctx
+	q.core.ctx = ctx
 	return q
 }
 
 // Err returns the error of an invalid query, such as one with an unknown field. Running the query
 // returns the same error.
 func (q Query[T]) Err() error {
-	_, err := q.plan()
+	_, err := q.core.plan()
 	return err
 }
 
 // fail records the first error.
-func (q Query[T]) fail(err error) Query[T] {
+func (q query) fail(err error) query {
 	if q.err == nil {
 		q.err = q.c.wrap(err)
 	}

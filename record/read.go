@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"iter"
+	"reflect"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/tuple"
@@ -20,6 +21,11 @@ func (c *Collection[T]) Get(tx *stoat.Tx, key Key) (*T, error) {
 // GetInto is Get into *r, without allocating a new record. After an error, *r may be partly
 // overwritten.
 func (c *Collection[T]) GetInto(tx *stoat.Tx, key Key, r *T) error {
+	return c.core.get(tx, key, valueOf(r))
+}
+
+// get reads the record with the given key into r.
+func (c *collection) get(tx *stoat.Tx, key Key, r reflect.Value) error {
 	data, err := c.records(tx)
 	if err != nil {
 		return err
@@ -44,7 +50,7 @@ const keyRoom = 64
 
 // records returns the bucket of the records, to read one of them: unlike a session, it needs no
 // memory until something is committed.
-func (c *Collection[T]) records(tx *stoat.Tx) (stoat.Bucket, error) {
+func (c *collection) records(tx *stoat.Tx) (stoat.Bucket, error) {
 	if last := c.refs.last.Load(); last.isCurrent(tx) {
 		if data := tx.Refer(last.data); data != nil {
 			return *data, nil
@@ -58,7 +64,9 @@ func (c *Collection[T]) records(tx *stoat.Tx) (stoat.Bucket, error) {
 }
 
 // Has reports whether a record with the given key exists.
-func (c *Collection[T]) Has(tx *stoat.Tx, key Key) (bool, error) {
+func (c *Collection[T]) Has(tx *stoat.Tx, key Key) (bool, error) { return c.core.has(tx, key) }
+
+func (c *collection) has(tx *stoat.Tx, key Key) (bool, error) {
 	data, err := c.records(tx)
 	if err != nil {
 		return false, err
@@ -85,7 +93,9 @@ func (c *Collection[T]) Has(tx *stoat.Tx, key Key) (bool, error) {
 
 // Count returns the number of records. It reads one key, and counts the index entries of expired
 // records that are not swept yet.
-func (c *Collection[T]) Count(tx *stoat.Tx) (uint64, error) {
+func (c *Collection[T]) Count(tx *stoat.Tx) (uint64, error) { return c.core.count(tx) }
+
+func (c *collection) count(tx *stoat.Tx) (uint64, error) {
 	s, err := c.session(tx)
 	if err != nil {
 		return 0, err
@@ -101,22 +111,18 @@ func (c *Collection[T]) All(tx *stoat.Tx) iter.Seq2[*T, error] { return c.Range(
 // Range is like All for the records with keys from low, inclusive, to high, exclusive. Both may
 // have fewer elements than keys; an empty low or high means no bound.
 func (c *Collection[T]) Range(tx *stoat.Tx, low, high tuple.Tuple) iter.Seq2[*T, error] {
-	r, err := c.keyRange(low, high)
+	r, err := c.core.keyRange(low, high)
 	if err != nil {
-		return broken[T](c.wrap(err))
+		return broken[T](c.core.wrap(err))
 	}
 	return c.scan(tx, r)
 }
 
 // With is like All for the records whose keys begin with the values.
 func (c *Collection[T]) With(tx *stoat.Tx, values ...Value) iter.Seq2[*T, error] {
-	list := make(tuple.Tuple, len(values))
-	for i, v := range values {
-		list[i] = v
-	}
-	prefix, err := c.appendKey(nil, list, leadingValues)
+	prefix, err := c.core.appendKey(nil, listOf(values), leadingValues)
 	if err != nil {
-		return broken[T](c.wrap(err))
+		return broken[T](c.core.wrap(err))
 	}
 	return c.scan(tx, stoat.Prefix(prefix))
 }
@@ -124,28 +130,28 @@ func (c *Collection[T]) With(tx *stoat.Tx, values ...Value) iter.Seq2[*T, error]
 // scan returns an iterator over the records in a range of encoded keys.
 func (c *Collection[T]) scan(tx *stoat.Tx, r stoat.Range) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		s, err := c.session(tx)
+		s, err := c.core.session(tx)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		for key, value := range s.data.Scan(r) {
-			if !c.yield(tx, key, value, yield) {
+			if !yieldStored(c.core, tx, key, value, yield) {
 				return
 			}
 		}
 		if err := tx.Err(); err != nil {
-			yield(nil, c.wrap(err))
+			yield(nil, c.core.wrap(err))
 		}
 	}
 }
 
-// yield yields a stored record, unless it has expired, and reports whether the loop continues.
-func (c *Collection[T]) yield(
-	tx *stoat.Tx, key, value []byte, yield func(*T, error) bool,
+// yieldStored yields a stored record, unless it has expired, and reports whether the loop goes on.
+func yieldStored[T any](
+	c *collection, tx *stoat.Tx, key, value []byte, yield func(*T, error) bool,
 ) bool {
 	r := new(T)
-	ok, err := c.read(tx, value, r)
+	ok, err := c.read(tx, value, valueOf(r))
 	if err != nil {
 		yield(nil, c.wrapKey(key, err))
 		return false
@@ -153,8 +159,17 @@ func (c *Collection[T]) yield(
 	return !ok || yield(r, nil)
 }
 
+// listOf returns values as a tuple.
+func listOf(values []Value) tuple.Tuple {
+	list := make(tuple.Tuple, len(values))
+	for i, v := range values {
+		list[i] = v
+	}
+	return list
+}
+
 // keyRange returns the range of encoded keys from low to high.
-func (c *Collection[T]) keyRange(low, high tuple.Tuple) (stoat.Range, error) {
+func (c *collection) keyRange(low, high tuple.Tuple) (stoat.Range, error) {
 	var r stoat.Range
 	var err error
 	if len(low) > 0 {

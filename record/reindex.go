@@ -17,20 +17,18 @@ import (
 // Reindex reads all records in one transaction, which can be larger than memory, and blocks other
 // writers meanwhile.
 func (c *Collection[T]) Reindex(tx *stoat.Tx) error {
-	s, err := c.writable(tx)
+	s, err := c.core.writable(tx)
 	if err != nil {
 		return err
 	}
-	return refuseCommit(tx, c.wrap(c.reindex(s)))
+	return refuseCommit(tx, c.core.wrap(c.core.reindex(s)))
 }
 
-func (c *Collection[T]) reindex(s *session) error {
-	r := new(T)
+func (c *collection) reindex(s *session) error {
+	r := c.newRecord()
 	b := &rebuild{name: c.name, s: s, shape: c.shape}
-	b.decode = func(value []byte) (reflect.Value, error) {
-		return reflect.ValueOf(r).Elem(), c.decode(value, r)
-	}
-	b.keyOf = func(reflect.Value) ([]byte, error) { return c.appendKeyOf(nil, r) }
+	b.decode = func(value []byte) (reflect.Value, error) { return r, c.decode(value, r) }
+	b.keyOf = func(r reflect.Value) ([]byte, error) { return c.appendKeyOf(nil, r) }
 	return b.run()
 }
 
@@ -41,17 +39,20 @@ func (c *Collection[T]) reindex(s *session) error {
 // derives them from the type and the options, which must be those that the records were last stored
 // with. Every record must match them; otherwise the error names one that does not, and nothing
 // changes.
-func Reindex[T any](
-	db *stoat.DB, name string, opts *Options[T],
-) (c *Collection[T], err error) {
-	if opts == nil {
-		opts = &Options[T]{}
+func Reindex[T any](db *stoat.DB, name string, opts *Options[T]) (*Collection[T], error) {
+	c, err := reindex(db, name, opts.settings())
+	if err != nil {
+		return nil, fmt.Errorf("reindex collection %q: %w", name, err)
 	}
+	return &Collection[T]{c}, nil
+}
+
+func reindex(db *stoat.DB, name string, want *settings) (c *collection, err error) {
 	err = db.Update(func(tx *stoat.Tx) error {
-		if err := restore(tx, name, opts); err != nil {
+		if err := restore(tx, name, want); err != nil {
 			return err
 		}
-		if c, err = openUnchecked(tx, name, opts); err != nil {
+		if c, err = openUnchecked(tx, name, want); err != nil {
 			return err
 		}
 		s, err := c.writable(tx)
@@ -60,10 +61,7 @@ func Reindex[T any](
 		}
 		return c.reindex(s)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reindex collection %q: %w", name, err)
-	}
-	return c, nil
+	return c, err
 }
 
 // ReindexStored is [Reindex] for programs without the Go type: it uses only what is stored about

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -16,7 +15,7 @@ import (
 
 // checkSalvaged returns an error if the database was salvaged and the parts of the collection
 // disagree. It checks once for each salvage, if it can record that.
-func (c *Collection[T]) checkSalvaged(tx *stoat.Tx) error {
+func (c *collection) checkSalvaged(tx *stoat.Tx) error {
 	number, err := tx.Salvaged()
 	if number == 0 || err != nil {
 		return err
@@ -72,7 +71,7 @@ func refuseLost(tx *stoat.Tx) error {
 
 // restore stores what a salvage lost of a collection's definition and schemas, derived from the
 // type and the options. Whether the records match them is checked later.
-func restore[T any](tx *stoat.Tx, name string, opts *Options[T]) error {
+func restore(tx *stoat.Tx, name string, want *settings) error {
 	number, err := tx.Salvaged()
 	if number == 0 || err != nil {
 		return err
@@ -84,7 +83,7 @@ func restore[T any](tx *stoat.Tx, name string, opts *Options[T]) error {
 	if err != nil {
 		return err
 	}
-	shape, err := newShape(reflect.TypeFor[T](), opts.Codec, opts.Indexes, opts.Key != nil)
+	shape, err := want.shape()
 	if err != nil {
 		return err
 	}
@@ -93,7 +92,7 @@ func restore[T any](tx *stoat.Tx, name string, opts *Options[T]) error {
 		return err
 	}
 	newest := uint64(0)
-	if opts.Codec == CodecBinary {
+	if want.codec == CodecBinary {
 		if newest, err = restoreSchemas(root, meta, shape.layout); err != nil {
 			return err
 		}
@@ -101,7 +100,7 @@ func restore[T any](tx *stoat.Tx, name string, opts *Options[T]) error {
 	if _, err = loadDefinition(tx, name); err == nil || errors.Is(err, stoat.ErrFormat) {
 		return err
 	}
-	d := define(shape, opts.Codec, opts.Version)
+	d := define(shape, want.codec, want.version)
 	d.Schema = newest
 	p, err := json.Marshal(d)
 	if err != nil {

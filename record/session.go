@@ -28,11 +28,11 @@ type session struct {
 }
 
 // sessionKey is the key under which a transaction keeps a session.
-type sessionKey[T any] struct{ c *Collection[T] }
+type sessionKey struct{ c *collection }
 
 // session returns the collection's session in a transaction.
-func (c *Collection[T]) session(tx *stoat.Tx) (*session, error) {
-	s := stoat.Local(tx, sessionKey[T]{c}, func() *session {
+func (c *collection) session(tx *stoat.Tx) (*session, error) {
+	s := stoat.Local(tx, sessionKey{c}, func() *session {
 		s := &session{tx: tx, evolved: -1}
 		if s.shared = &s.own; tx.Writable() {
 			s.shared = sharedIn(tx, c.name)
@@ -93,7 +93,7 @@ func (n *bucketRefs) open(s *session, name string, edition uint64) error {
 }
 
 // writer is writable for writes of records; it also sweeps some expired ones.
-func (c *Collection[T]) writer(tx *stoat.Tx) (*session, error) {
+func (c *collection) writer(tx *stoat.Tx) (*session, error) {
 	s, err := c.writable(tx)
 	if err == nil {
 		err = c.wrap(c.sweepSome(s))
@@ -102,7 +102,7 @@ func (c *Collection[T]) writer(tx *stoat.Tx) (*session, error) {
 }
 
 // writable returns the collection's session in a writable transaction.
-func (c *Collection[T]) writable(tx *stoat.Tx) (*session, error) {
+func (c *collection) writable(tx *stoat.Tx) (*session, error) {
 	s, err := c.session(tx)
 	if err == nil && c.untyped {
 		return s, c.wrap(fmt.Errorf("records cannot be written without their type: %w",

@@ -15,8 +15,8 @@ const (
 
 // sorter collects the records of a query in memory and passes them on in order. With a limit it
 // keeps at most about twice as many as it passes on.
-type sorter[T any] struct {
-	e        *exec[T]
+type sorter struct {
+	e        *exec
 	top      int // how many records the query needs
 	kept     []sortable
 	full     bool   // the first top records so far are in order; later ones can be dropped
@@ -42,8 +42,8 @@ func compareSortable(a, b sortable) int {
 }
 
 // sort passes the records on in the order of the query.
-func (e *exec[T]) sort() error {
-	s := &sorter[T]{e: e, top: e.q.top()}
+func (e *exec) sort() error {
+	s := &sorter{e: e, top: e.q.top()}
 	err := e.walk(true, s.add)
 	if err == nil {
 		err = e.s.tx.Err()
@@ -55,7 +55,7 @@ func (e *exec[T]) sort() error {
 }
 
 // add collects a record, unless enough others come before it.
-func (s *sorter[T]) add(i *item[T]) error {
+func (s *sorter) add(i *item) error {
 	order := s.spare[:0]
 	for _, c := range s.e.q.order {
 		var err error
@@ -86,7 +86,7 @@ func (s *sorter[T]) add(i *item[T]) error {
 }
 
 // trim discards the surplus records.
-func (s *sorter[T]) trim() {
+func (s *sorter) trim() {
 	slices.SortFunc(s.kept, compareSortable)
 	clear(s.kept[s.top:])
 	s.kept, s.full, s.size = s.kept[:s.top], true, 0
@@ -96,7 +96,7 @@ func (s *sorter[T]) trim() {
 }
 
 // pass sorts the collected records and passes them on.
-func (s *sorter[T]) pass() error {
+func (s *sorter) pass() error {
 	slices.SortFunc(s.kept, compareSortable)
 	for _, r := range s.kept {
 		key := r.order[len(r.order)-r.keyBytes:]

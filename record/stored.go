@@ -11,7 +11,7 @@ import (
 // stored about the type. It is immutable and safe for concurrent use; transactions are not. A
 // change of the collection's fields, indexes or options makes it [ErrOutdated].
 type Stored struct {
-	c      *Collection[Row]
+	c      *collection
 	stored *definition
 }
 
@@ -68,10 +68,10 @@ func (s *Stored) Name() string { return s.c.name }
 func (s *Stored) Codec() Codec { return s.c.codec }
 
 // Count returns the number of records that are stored, including those that have expired.
-func (s *Stored) Count(tx *stoat.Tx) (uint64, error) { return s.c.Count(tx) }
+func (s *Stored) Count(tx *stoat.Tx) (uint64, error) { return s.c.count(tx) }
 
 // Query returns the query for all records. Its rows and records are the same; it cannot change any.
-func (s *Stored) Query() Query[Row] { return s.c.Query() }
+func (s *Stored) Query() Query[Row] { return Query[Row]{query{c: s.c}} }
 
 // Fields returns the fields of new records; none if the codec is not [CodecBinary].
 func (s *Stored) Fields() []StoredField {

@@ -3,13 +3,14 @@ package record
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/tap"
 )
 
 // announce tells the layer above that a record is about to change.
-func (c *Collection[T]) announce(s *session, key, old []byte) error {
+func (c *collection) announce(s *session, key, old []byte) error {
 	if c.tap == nil {
 		return nil
 	}
@@ -18,15 +19,15 @@ func (c *Collection[T]) announce(s *session, key, old []byte) error {
 
 // storeEncoded stores an encoded record for the layer above in place of old, or deletes it if value
 // is nil.
-func (c *Collection[T]) storeEncoded(tx *stoat.Tx, key, old, value []byte) error {
+func (c *collection) storeEncoded(tx *stoat.Tx, key, old, value []byte) error {
 	s, err := c.writable(tx)
 	if err != nil || old == nil && value == nil {
 		return c.wrap(err)
 	}
 	if value == nil {
-		return c.wrapKey(key, c.place(s, key, old, nil, nil))
+		return c.wrapKey(key, c.place(s, key, old, nil, reflect.Value{}))
 	}
-	r := new(T)
+	r := c.newRecord()
 	if err := c.decode(value, r); err != nil {
 		return c.wrapKey(key, fmt.Errorf("%w: %w", tap.ErrUnfit, err))
 	}
@@ -37,9 +38,9 @@ func (c *Collection[T]) storeEncoded(tx *stoat.Tx, key, old, value []byte) error
 }
 
 // clearOneByOne deletes all records, so that the layer above is told of each.
-func (c *Collection[T]) clearOneByOne(s *session) error {
+func (c *collection) clearOneByOne(s *session) error {
 	for key, old := range s.data.Scan(stoat.Range{}) {
-		if err := c.store(s, key, old, nil, nil); err != nil {
+		if err := c.remove(s, key, old); err != nil {
 			return err
 		}
 	}

@@ -97,8 +97,8 @@ func (d *definition) formerNames(present []layout.Named) func(name string) []str
 }
 
 // openUntyped opens the collection with this definition without its Go type.
-func (d *definition) openUntyped(tx *stoat.Tx, name string) (*Collection[Row], error) {
-	c := &Collection[Row]{name: name, edition: d.edition, untyped: true, schemas: map[uint64]*schema{}}
+func (d *definition) openUntyped(tx *stoat.Tx, name string) (*collection, error) {
+	c := &collection{name: name, edition: d.edition, untyped: true, schemas: map[uint64]*schema{}}
 	switch d.Codec {
 	case CodecBinary.String():
 		return c, c.compile(tx, d)
@@ -115,7 +115,7 @@ func (d *definition) openUntyped(tx *stoat.Tx, name string) (*Collection[Row], e
 }
 
 // compile compiles the stored schemas of an untyped collection.
-func (c *Collection[T]) compile(tx *stoat.Tx, d *definition) error {
+func (c *collection) compile(tx *stoat.Tx, d *definition) error {
 	schemas, err := loadSchemas(tx, c.name)
 	if err != nil {
 		return err

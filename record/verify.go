@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"reflect"
 
 	"github.com/stoatdb/stoat"
 )
@@ -13,14 +12,14 @@ import (
 // disagree. Normally there is no need to call it, because they change together. To find damage on
 // disk, use [stoat.DB.Check].
 func (c *Collection[T]) Verify(tx *stoat.Tx) error {
-	s, err := c.session(tx)
+	s, err := c.core.session(tx)
 	if err != nil {
 		return err
 	}
-	return c.wrap(c.verify(s))
+	return c.core.wrap(c.core.verify(s))
 }
 
-func (c *Collection[T]) verify(s *session) error {
+func (c *collection) verify(s *session) error {
 	n, err := s.count()
 	if err != nil {
 		return err
@@ -66,8 +65,8 @@ func (c *Collection[T]) verify(s *session) error {
 }
 
 // verifyRecord checks one record, and counts its index entries in wanted.
-func (c *Collection[T]) verifyRecord(s *session, key, value []byte, wanted []uint64) error {
-	r := new(T)
+func (c *collection) verifyRecord(s *session, key, value []byte, wanted []uint64) error {
+	r := c.newRecord()
 	if err := c.decode(value, r); err != nil {
 		return err
 	}
@@ -83,7 +82,7 @@ func (c *Collection[T]) verifyRecord(s *session, key, value []byte, wanted []uin
 		if err != nil {
 			return err
 		}
-		for _, entry := range x.appendEntries(nil, reflect.ValueOf(r).Elem()) {
+		for _, entry := range x.appendEntries(nil, r) {
 			wanted[i]++
 			if !x.Unique {
 				entry = append(entry, key...)

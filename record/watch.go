@@ -47,24 +47,72 @@ func (c *Collection[T]) Watch(
 	ctx context.Context, db *stoat.DB, q Query[T],
 ) iter.Seq2[Changes[T], error] {
 	return func(yield func(Changes[T], error) bool) {
-		w := &watch[T]{c: c, q: q, item: item[T]{c: c}, yield: yield, result: map[string][]byte{}}
-		w.staged = map[string][]byte{}
-		err := c.wrap(errors.New("the query belongs to another collection"))
-		if q.c == c {
-			err = w.run(ctx, db)
-		}
+		err := c.core.watch(ctx, db, q.core, func(found changes) error {
+			all, err := changesOf[T](c.core, found)
+			if err == nil && !yield(all, nil) {
+				err = errStop
+			}
+			return err
+		})
 		if !errors.Is(err, errStop) {
 			yield(Changes[T]{}, err)
 		}
 	}
 }
 
+// changes are [Changes] with encoded keys and records.
+type changes struct {
+	position                stoat.Position
+	added, changed, removed []pair
+	lagged                  bool
+}
+
+// changesOf decodes changes.
+func changesOf[T any](c *collection, found changes) (all Changes[T], err error) {
+	all.Position, all.Lagged = found.position, found.lagged
+	if all.Added, err = entriesOf[T](c, found.added); err == nil {
+		all.Changed, err = entriesOf[T](c, found.changed)
+	}
+	if err == nil {
+		all.Removed, err = entriesOf[T](c, found.removed)
+	}
+	return all, err
+}
+
+// entriesOf decodes records with their keys.
+func entriesOf[T any](c *collection, pairs []pair) (all []Entry[T], err error) {
+	for _, p := range pairs {
+		e := Entry[T]{Record: new(T)}
+		if e.Key, err = tuple.Decode(p.key); err == nil {
+			err = c.decode(p.value, valueOf(e.Record))
+		}
+		if err != nil {
+			return nil, c.wrapKey(p.key, err)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// watch passes the changes to the result of a query to yield, until that returns an error. It
+// always returns an error, which says why there are no more.
+func (c *collection) watch(
+	ctx context.Context, db *stoat.DB, q query, yield func(changes) error,
+) error {
+	if q.c != c {
+		return c.wrap(errors.New("the query belongs to another collection"))
+	}
+	w := &watch{c: c, q: q, item: item{c: c}, yield: yield, result: map[string][]byte{}}
+	w.staged = map[string][]byte{}
+	return w.run(ctx, db)
+}
+
 // watch is one pass of a loop over changes of a result.
-type watch[T any] struct {
-	c      *Collection[T]
-	q      Query[T]
-	item   item[T]
-	yield  func(Changes[T], error) bool
+type watch struct {
+	c      *collection
+	q      query
+	item   item
+	yield  func(changes) error
 	at     stoat.Position    // of the result
 	now    time.Time         // by which records of the current commit expire
 	result map[string][]byte // the encoded records by key
@@ -75,40 +123,40 @@ type watch[T any] struct {
 }
 
 // run yields all changes. It always returns an error, which says why there are no more.
-func (w *watch[T]) run(ctx context.Context, db *stoat.DB) error {
-	changes, err := w.refresh(db)
+func (w *watch) run(ctx context.Context, db *stoat.DB) error {
+	found, err := w.refresh(db)
+	if err == nil {
+		err = w.yield(found)
+	}
 	if err != nil {
 		return err
-	}
-	if !w.yield(changes, nil) {
-		return errStop
 	}
 	for {
 		err := w.follow(ctx, db)
 		if !errors.Is(err, stoat.ErrLagged) {
 			return err
 		}
-		changes, err := w.refresh(db)
+		found, err := w.refresh(db)
 		if err != nil {
 			return err
 		}
-		changes.Lagged = true
-		if err := w.tell(changes); err != nil {
+		found.lagged = true
+		if err := w.tell(found); err != nil {
 			return err
 		}
 	}
 }
 
 // tell yields changes, if any.
-func (w *watch[T]) tell(changes Changes[T]) error {
-	if len(changes.Added)+len(changes.Changed)+len(changes.Removed) > 0 && !w.yield(changes, nil) {
-		return errStop
+func (w *watch) tell(found changes) error {
+	if len(found.added)+len(found.changed)+len(found.removed) == 0 {
+		return nil
 	}
-	return nil
+	return w.yield(found)
 }
 
 // follow yields the changes of commits until an error occurs.
-func (w *watch[T]) follow(ctx context.Context, db *stoat.DB) error {
+func (w *watch) follow(ctx context.Context, db *stoat.DB) error {
 	w.unstage()
 	path := [][]byte{[]byte(w.c.name)}
 	for change, err := range db.WatchBucket(ctx, path, stoat.Range{}, w.at) {
@@ -122,11 +170,11 @@ func (w *watch[T]) follow(ctx context.Context, db *stoat.DB) error {
 		if !change.Last {
 			continue
 		}
-		changes, err := w.commit(db, change.Position)
+		found, err := w.commit(db, change.Position)
 		if err != nil {
 			return err
 		}
-		if err := w.tell(changes); err != nil {
+		if err := w.tell(found); err != nil {
 			return err
 		}
 	}
@@ -134,13 +182,13 @@ func (w *watch[T]) follow(ctx context.Context, db *stoat.DB) error {
 }
 
 // unstage discards the current commit.
-func (w *watch[T]) unstage() {
+func (w *watch) unstage() {
 	clear(w.staged)
 	w.order = w.order[:0]
 }
 
 // stage adds a change to those of the current commit.
-func (w *watch[T]) stage(change stoat.Change) {
+func (w *watch) stage(change stoat.Change) {
 	switch change.Kind {
 	case stoat.ChangePut:
 		w.stageKey(string(change.Key), append([]byte{}, change.Value...))
@@ -159,7 +207,7 @@ func (w *watch[T]) stage(change stoat.Change) {
 	}
 }
 
-func (w *watch[T]) stageKey(key string, value []byte) {
+func (w *watch) stageKey(key string, value []byte) {
 	if _, ok := w.staged[key]; !ok {
 		w.order = append(w.order, key)
 	}
@@ -167,10 +215,10 @@ func (w *watch[T]) stageKey(key string, value []byte) {
 }
 
 // commit applies the current commit to the result and returns what it changed.
-func (w *watch[T]) commit(db *stoat.DB, at stoat.Position) (Changes[T], error) {
+func (w *watch) commit(db *stoat.DB, at stoat.Position) (changes, error) {
 	defer w.unstage()
 	if err := w.current(db); err != nil {
-		return Changes[T]{}, err
+		return changes{}, err
 	}
 	again := w.q.offset > 0 || w.q.after != nil
 	for key, value := range w.staged {
@@ -179,7 +227,7 @@ func (w *watch[T]) commit(db *stoat.DB, at stoat.Position) (Changes[T], error) {
 		}
 		ok, err := w.belongs([]byte(key), value)
 		if err != nil {
-			return Changes[T]{}, w.c.wrap(err)
+			return changes{}, w.c.wrap(err)
 		}
 		if !ok {
 			w.staged[key] = nil
@@ -193,13 +241,13 @@ func (w *watch[T]) commit(db *stoat.DB, at stoat.Position) (Changes[T], error) {
 	}
 	w.at = at
 	if w.q.limit > 0 {
-		return Changes[T]{}, nil
+		return changes{}, nil
 	}
-	return w.difference(w.order, w.staged)
+	return w.difference(w.order, w.staged), nil
 }
 
 // current returns an error if the collection is no longer the one that was opened.
-func (w *watch[T]) current(db *stoat.DB) error {
+func (w *watch) current(db *stoat.DB) error {
 	if len(w.staged) == 0 {
 		return nil
 	}
@@ -211,7 +259,7 @@ func (w *watch[T]) current(db *stoat.DB) error {
 }
 
 // view calls fn, whose errors already name the collection, in a read-only transaction.
-func (w *watch[T]) view(db *stoat.DB, fn func(tx *stoat.Tx) error) error {
+func (w *watch) view(db *stoat.DB, fn func(tx *stoat.Tx) error) error {
 	begun := false
 	err := db.View(func(tx *stoat.Tx) error {
 		begun = true
@@ -224,7 +272,7 @@ func (w *watch[T]) view(db *stoat.DB, fn func(tx *stoat.Tx) error) error {
 }
 
 // belongs reports whether a stored record matches the query, ignoring limit and offset.
-func (w *watch[T]) belongs(key, value []byte) (bool, error) {
+func (w *watch) belongs(key, value []byte) (bool, error) {
 	if gone, err := w.c.expiredAt(value, w.now); gone || err != nil {
 		return false, err
 	}
@@ -233,8 +281,7 @@ func (w *watch[T]) belongs(key, value []byte) (bool, error) {
 		return false, err
 	}
 	for _, filter := range w.q.filters {
-		r, err := w.item.record()
-		if err != nil || !filter(r) {
+		if ok, err := filter(&w.item); !ok || err != nil {
 			return false, err
 		}
 	}
@@ -242,20 +289,20 @@ func (w *watch[T]) belongs(key, value []byte) (bool, error) {
 }
 
 // refresh runs the query, and returns the difference from the previous result.
-func (w *watch[T]) refresh(db *stoat.DB) (Changes[T], error) {
+func (w *watch) refresh(db *stoat.DB) (changes, error) {
 	now := map[string][]byte{}
 	var order []string
 	var at stoat.Position
 	err := w.view(db, func(tx *stoat.Tx) error {
 		at = tx.Position()
-		return w.q.exec(tx, needs{whole: true}, func(i *item[T]) error {
+		return w.q.exec(tx, needs{whole: true}, func(i *item) error {
 			order = append(order, string(i.key))
 			now[string(i.key)] = append([]byte{}, i.value...)
 			return nil
 		})
 	})
 	if err != nil {
-		return Changes[T]{}, err
+		return changes{}, err
 	}
 	w.at = at
 	for _, key := range slices.Sorted(maps.Keys(w.result)) {
@@ -263,36 +310,28 @@ func (w *watch[T]) refresh(db *stoat.DB) (Changes[T], error) {
 			order, now[key] = append(order, key), nil
 		}
 	}
-	return w.difference(order, now)
+	return w.difference(order, now), nil
 }
 
 // difference updates the result with the current records of the keys, nil for those not in it, and
 // returns what changed.
-func (w *watch[T]) difference(keys []string, now map[string][]byte) (Changes[T], error) {
-	changes := Changes[T]{Position: w.at}
+func (w *watch) difference(keys []string, now map[string][]byte) changes {
+	found := changes{position: w.at}
 	for _, key := range keys {
 		value, old := now[key], w.result[key]
-		var list *[]Entry[T]
+		var list *[]pair
 		switch {
 		case value == nil && old == nil, value != nil && old != nil && bytes.Equal(value, old):
 			continue
 		case value == nil:
-			list, value = &changes.Removed, old
+			list, value = &found.removed, old
 			delete(w.result, key)
 		case old == nil:
-			list, w.result[key] = &changes.Added, value
+			list, w.result[key] = &found.added, value
 		default:
-			list, w.result[key] = &changes.Changed, value
+			list, w.result[key] = &found.changed, value
 		}
-		e := Entry[T]{Record: new(T)}
-		var err error
-		if e.Key, err = tuple.Decode([]byte(key)); err == nil {
-			err = w.c.decode(value, e.Record)
-		}
-		if err != nil {
-			return Changes[T]{}, w.c.wrapKey([]byte(key), err)
-		}
-		*list = append(*list, e)
+		*list = append(*list, pair{[]byte(key), value})
 	}
-	return changes, nil
+	return found
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/stoatdb/stoat"
 )
@@ -15,10 +16,14 @@ import (
 // If the key has the tag option auto and is zero, the record is new, and *r is given the next
 // number as its key. It keeps that key even if the transaction is rolled back, and another record
 // may then get the same number: reset the key to zero before storing the record again.
-func (c *Collection[T]) Put(tx *stoat.Tx, r *T) error { return c.put(tx, r, upsert) }
+func (c *Collection[T]) Put(tx *stoat.Tx, r *T) error {
+	return c.core.put(tx, valueOf(r), upsert)
+}
 
 // Insert is Put for a record whose key must be new; the error is [ErrExists] if it is not.
-func (c *Collection[T]) Insert(tx *stoat.Tx, r *T) error { return c.put(tx, r, insert) }
+func (c *Collection[T]) Insert(tx *stoat.Tx, r *T) error {
+	return c.core.put(tx, valueOf(r), insert)
+}
 
 // putMode says whether a record may replace another one.
 type putMode bool
@@ -31,12 +36,12 @@ const (
 // errNilRecord is returned for a nil pointer instead of a record.
 var errNilRecord = errors.New("the record is a nil pointer")
 
-func (c *Collection[T]) put(tx *stoat.Tx, r *T, mode putMode) error {
+func (c *collection) put(tx *stoat.Tx, r reflect.Value, mode putMode) error {
 	s, err := c.writer(tx)
 	if err != nil {
 		return err
 	}
-	if r == nil {
+	if !r.IsValid() {
 		return c.wrap(errNilRecord)
 	}
 	assigned, err := c.assignKey(s, r)
@@ -56,7 +61,7 @@ func (c *Collection[T]) put(tx *stoat.Tx, r *T, mode putMode) error {
 }
 
 // write stores a record under the session's key.
-func (c *Collection[T]) write(s *session, r *T, mode putMode) error {
+func (c *collection) write(s *session, r reflect.Value, mode putMode) error {
 	old, err := s.find(s.key)
 	if err != nil {
 		return err
@@ -82,7 +87,7 @@ func (s *session) find(key []byte) ([]byte, error) {
 }
 
 // replace encodes a record and stores it in place of old, which is nil if the record is new.
-func (c *Collection[T]) replace(s *session, key, old []byte, r *T) error {
+func (c *collection) replace(s *session, key, old []byte, r reflect.Value) error {
 	var err error
 	if s.value, err = c.encode(s.value[:0], r); err != nil {
 		return err
@@ -100,10 +105,10 @@ func (c *Collection[T]) replace(s *session, key, old []byte, r *T) error {
 
 // kept returns the record as decoding will return it, for the indexes: a codec other than
 // CodecBinary decides which fields it stores.
-func (c *Collection[T]) kept(key, value []byte) (*T, error) {
-	r := new(T)
+func (c *collection) kept(key, value []byte) (reflect.Value, error) {
+	r := c.newRecord()
 	if err := c.decode(value, r); err != nil {
-		return nil, err
+		return r, err
 	}
 	own, err := c.appendKeyOf(nil, r)
 	if err == nil && !bytes.Equal(own, key) {
@@ -113,10 +118,10 @@ func (c *Collection[T]) kept(key, value []byte) (*T, error) {
 	return r, err
 }
 
-// store replaces the stored record old, or nil for none, by value, which is the encoding of *r; a
-// nil r deletes the record. It updates the indexes and the count. It first checks everything that
-// the caller can get wrong, so that nothing has changed after such an error.
-func (c *Collection[T]) store(s *session, key, old, value []byte, r *T) error {
+// store replaces the stored record old, or nil for none, by value, which is the encoding of r; an
+// invalid r deletes the record. It updates the indexes and the count. It first checks everything
+// that the caller can get wrong, so that nothing has changed after such an error.
+func (c *collection) store(s *session, key, old, value []byte, r reflect.Value) error {
 	if err := c.announce(s, key, old); err != nil {
 		return err
 	}
@@ -124,7 +129,7 @@ func (c *Collection[T]) store(s *session, key, old, value []byte, r *T) error {
 }
 
 // place is store without telling the layer above.
-func (c *Collection[T]) place(s *session, key, old, value []byte, r *T) error {
+func (c *collection) place(s *session, key, old, value []byte, r reflect.Value) error {
 	changes, err := c.indexChanges(s, key, old, r)
 	if err != nil {
 		return err
@@ -133,7 +138,7 @@ func (c *Collection[T]) place(s *session, key, old, value []byte, r *T) error {
 	if err != nil {
 		return err
 	}
-	if r != nil {
+	if r.IsValid() {
 		err = s.data.Put(key, value)
 	} else {
 		err = s.data.Delete(key)
@@ -147,10 +152,10 @@ func (c *Collection[T]) place(s *session, key, old, value []byte, r *T) error {
 		}
 	}
 	s.changes = changes
-	if (old == nil) == (r == nil) {
+	if (old != nil) == r.IsValid() {
 		return nil
 	}
-	if r != nil {
+	if r.IsValid() {
 		n.records++
 	} else {
 		n.records--
@@ -162,6 +167,10 @@ func (c *Collection[T]) place(s *session, key, old, value []byte, r *T) error {
 // [stoat.ErrNotFound] if the record does not exist. If fn returns an error or changes the key,
 // nothing is stored.
 func (c *Collection[T]) Update(tx *stoat.Tx, key Key, fn func(*T) error) error {
+	return c.core.updateKey(tx, key, func(r reflect.Value) error { return fn(pointerTo[T](r)) })
+}
+
+func (c *collection) updateKey(tx *stoat.Tx, key Key, fn func(reflect.Value) error) error {
 	s, err := c.writer(tx)
 	if err != nil {
 		return err
@@ -173,7 +182,7 @@ func (c *Collection[T]) Update(tx *stoat.Tx, key Key, fn func(*T) error) error {
 	return c.wrapKey(encoded, c.update(s, encoded, fn))
 }
 
-func (c *Collection[T]) update(s *session, key []byte, fn func(*T) error) error {
+func (c *collection) update(s *session, key []byte, fn func(reflect.Value) error) error {
 	old, err := c.live(s, key)
 	if err != nil {
 		return err
@@ -182,8 +191,8 @@ func (c *Collection[T]) update(s *session, key []byte, fn func(*T) error) error 
 }
 
 // alter replaces a stored record by what fn makes of it.
-func (c *Collection[T]) alter(s *session, key, old []byte, fn func(*T) error) error {
-	r := new(T)
+func (c *collection) alter(s *session, key, old []byte, fn func(reflect.Value) error) error {
+	r := c.newRecord()
 	if err := c.decode(old, r); err != nil {
 		return err
 	}
@@ -205,7 +214,9 @@ func (c *Collection[T]) alter(s *session, key, old []byte, fn func(*T) error) er
 }
 
 // Delete deletes the record with the given key; it is not an error if it does not exist.
-func (c *Collection[T]) Delete(tx *stoat.Tx, key Key) error {
+func (c *Collection[T]) Delete(tx *stoat.Tx, key Key) error { return c.core.deleteKey(tx, key) }
+
+func (c *collection) deleteKey(tx *stoat.Tx, key Key) error {
 	s, err := c.writer(tx)
 	if err != nil {
 		return err
@@ -216,24 +227,29 @@ func (c *Collection[T]) Delete(tx *stoat.Tx, key Key) error {
 	return c.wrapKey(s.key, c.delete(s, s.key))
 }
 
-func (c *Collection[T]) delete(s *session, key []byte) error {
+func (c *collection) delete(s *session, key []byte) error {
 	old, err := s.find(key)
 	if err != nil || old == nil {
 		return err
 	}
-	return c.store(s, key, old, nil, nil)
+	return c.remove(s, key, old)
+}
+
+// remove deletes the stored record old.
+func (c *collection) remove(s *session, key, old []byte) error {
+	return c.store(s, key, old, nil, reflect.Value{})
 }
 
 // Clear deletes all records. Its cost does not depend on their number.
 func (c *Collection[T]) Clear(tx *stoat.Tx) error {
-	s, err := c.writable(tx)
+	s, err := c.core.writable(tx)
 	if err != nil {
 		return err
 	}
-	return c.wrap(c.clear(s))
+	return c.core.wrap(c.core.clear(s))
 }
 
-func (c *Collection[T]) clear(s *session) error {
+func (c *collection) clear(s *session) error {
 	if c.tap != nil {
 		return c.clearOneByOne(s)
 	}

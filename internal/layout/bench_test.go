@@ -67,7 +67,7 @@ func BenchmarkField(b *testing.B) {
 	b.Run("replace", func(b *testing.B) {
 		f := fields["UpdatedAt"]
 		for b.Loop() {
-			if _, err := Replace(record[:0], record, f, u.UpdatedAt); err != nil {
+			if _, err := replace(record[:0], record, f, u.UpdatedAt); err != nil {
 				b.Fatal(err)
 			}
 		}

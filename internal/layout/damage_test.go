@@ -169,11 +169,11 @@ func TestField_refusesBadValues(t *testing.T) {
 		t.Errorf("an empty record: %v", err)
 	}
 	text := mustField(t, p, "Text")
-	if _, err := Replace(nil, record, text, "x"); !errors.Is(err, corrupt.Err) {
+	if _, err := replace(nil, record, text, "x"); !errors.Is(err, corrupt.Err) {
 		t.Errorf("replaced with ends of 3 bytes: %v", err)
 	}
 	opaque := mustField(t, p, "Opaque")
-	dst, err := Replace([]byte("x"), mustAppend(t, l, &v), opaque, version{666, 1})
+	dst, err := replace([]byte("x"), mustAppend(t, l, &v), opaque, version{666, 1})
 	if err == nil || string(dst) != "x" {
 		t.Errorf("got %q, %v", dst, err)
 	}

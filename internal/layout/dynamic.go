@@ -69,6 +69,14 @@ func goType(t *Type) (reflect.Type, bool) {
 	return nil, false
 }
 
+// AppendValue is [Append] of a struct of the layout's type, which must be addressable.
+func AppendValue(l *Layout, dst []byte, v reflect.Value) ([]byte, error) {
+	if v.Type() != l.typ {
+		return dst, l.wrongType(v.Type())
+	}
+	return l.append(dst, v.Addr().UnsafePointer())
+}
+
 // DecodeValue is [Decode] into a struct of the layout's type, which must be addressable.
 func DecodeValue(d *Decoder, data []byte, into reflect.Value) error {
 	if into.Type() != d.layout.typ {

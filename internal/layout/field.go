@@ -166,15 +166,15 @@ func (f *Field) String(data []byte) (string, error) {
 	return string(p), err
 }
 
-// Replace appends the data to dst, with another value of the field. The value must have the Go
-// field's type, and the data must have been stored with that type. To replace a fixed field in
-// place, dst may be data[:0]; otherwise dst must not overlap the data.
-func Replace[V any](dst, data []byte, f *Field, v V) ([]byte, error) {
-	if reflect.TypeFor[V]() != f.val.typ {
+// Replace appends the data to dst, with another value of the field. The value must be addressable
+// and have the Go field's type, and the data must have been stored with that type. To replace a
+// fixed field in place, dst may be data[:0]; otherwise dst must not overlap the data.
+func (f *Field) Replace(dst, data []byte, v reflect.Value) ([]byte, error) {
+	if v.Type() != f.val.typ {
 		return dst, fmt.Errorf("field %s has type %s, but the value has type %s", f.name, f.val.typ,
-			reflect.TypeFor[V]())
+			v.Type())
 	}
-	return f.replace(dst, data, unsafe.Pointer(&v))
+	return f.replace(dst, data, v.Addr().UnsafePointer())
 }
 
 // replace appends the data with the value at p.

@@ -87,7 +87,7 @@ func TestField_readsZeroWhatRecordsDoNotHave(t *testing.T) {
 		name != "" {
 		t.Error("something is not zero")
 	}
-	_, err := Replace(nil, record, mustField(t, p, "ID"), 5)
+	_, err := replace(nil, record, mustField(t, p, "ID"), 5)
 	if err == nil || !strings.Contains(err.Error(), "encode it with the current schema") {
 		t.Errorf("a field that records do not have is replaced: %v", err)
 	}
@@ -108,12 +108,12 @@ func TestReplace_isAsIfEncodedSo(t *testing.T) {
 		}
 		record := mustAppend(t, l, &v)
 		var err [6]error
-		record, err[0] = Replace(nil, record, mustField(t, p, "Home.City"), with.Home.City)
-		record, err[1] = Replace(record[:0], record, mustField(t, p, "Seen"), with.Seen)
-		record, err[2] = Replace(nil, record, mustField(t, p, "Rates"), with.Rates)
-		record, err[3] = Replace(nil, record, mustField(t, p, "Last"), with.Last)
-		record, err[4] = Replace(nil, record, mustField(t, p, "Name"), "")
-		record, err[5] = Replace([]byte("before"), record, mustField(t, p, "ID"), with.ID)
+		record, err[0] = replace(nil, record, mustField(t, p, "Home.City"), with.Home.City)
+		record, err[1] = replace(record[:0], record, mustField(t, p, "Seen"), with.Seen)
+		record, err[2] = replace(nil, record, mustField(t, p, "Rates"), with.Rates)
+		record, err[3] = replace(nil, record, mustField(t, p, "Last"), with.Last)
+		record, err[4] = replace(nil, record, mustField(t, p, "Name"), "")
+		record, err[5] = replace([]byte("before"), record, mustField(t, p, "ID"), with.ID)
 		for _, err := range err {
 			if err != nil {
 				t.Fatal(err)
@@ -132,10 +132,10 @@ func TestReplace_wantsTheVeryType(t *testing.T) {
 	v := goldenValue()
 	record := mustAppend(t, l, &v)
 	f := mustField(t, mustPlan(t, l, l), "Seen")
-	if _, err := Replace(nil, record, f, int64(5)); err == nil {
+	if _, err := replace(nil, record, f, int64(5)); err == nil {
 		t.Error("a time is replaced by a number")
 	}
-	if _, err := Replace(nil, record[1:], f, time.Time{}); err == nil {
+	if _, err := replace(nil, record[1:], f, time.Time{}); err == nil {
 		t.Error("a record of another schema is changed")
 	}
 }
@@ -152,7 +152,7 @@ func TestField_allocatesNothing(t *testing.T) {
 		if v != 42 || err != nil || err2 != nil || len(text) != len(u.Email) {
 			t.Error(v, text)
 		}
-		record, err = Replace(record[:0], record, age, int32(42))
+		record, err = replace(record[:0], record, age, int32(42))
 		if err != nil {
 			t.Error(err)
 		}

@@ -78,7 +78,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || text != v.Name {
 			t.Fatalf("Name is %q, %v, want %q", text, err, v.Name)
 		}
-		spliced, err := Replace(nil, record, name, v.Name+"!")
+		spliced, err := replace(nil, record, name, v.Name+"!")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func readAll(p *Decoder, record []byte) {
 		_, _ = f.Bytes(record)
 		_, _ = f.Value(record)
 		if f.same && f.val.kind == String {
-			_, _ = Replace(nil, record, f, "replaced")
+			_, _ = replace(nil, record, f, "replaced")
 		}
 	}
 }

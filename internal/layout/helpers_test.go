@@ -205,3 +205,8 @@ func someUser() user {
 			"example has to say.",
 	}
 }
+
+// replace is [Field.Replace] by a value of any type.
+func replace[V any](dst, data []byte, f *Field, v V) ([]byte, error) {
+	return f.Replace(dst, data, reflect.ValueOf(&v).Elem())
+}

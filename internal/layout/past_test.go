@@ -62,7 +62,7 @@ func TestPast_readsFieldsThatTheTypeHasNoMore(t *testing.T) {
 	if _, err := stored("List").Bytes(record); err == nil {
 		t.Error("a list is read as bytes")
 	}
-	if _, err := Replace(nil, record, stored("Gone"), int64(1)); err == nil {
+	if _, err := replace(nil, record, stored("Gone"), int64(1)); err == nil {
 		t.Error("a stored field is replaced")
 	}
 	if _, err := p.Field(0, "x"); err == nil {
