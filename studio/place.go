@@ -22,10 +22,9 @@ const (
 // placeRow is where an entry is in the order of all entries: like a blob, except that its bytes are
 // of use for comparing them only, and its text names the place.
 type placeRow struct {
-	Base64  []byte `json:"base64"`
-	Text    string `json:"text"`
-	Size    int    `json:"size"` // of the key
-	Catalog bool   `json:"catalog,omitempty"`
+	Base64 []byte `json:"base64"`
+	Text   string `json:"text"`
+	Size   int    `json:"size"` // of those bytes
 
 	place stoat.Place
 }
@@ -39,13 +38,13 @@ func placeRowOf(p stoat.Place, wanted bucketNames) placeRow {
 	order = binary.BigEndian.AppendUint64(order, p.Bucket)
 	order = append(order, p.Key[:min(len(p.Key), placeShown)]...)
 	wanted[p.Bucket] = nil
-	return placeRow{Base64: order, Size: len(order), Catalog: p.Catalog, place: p}
+	return placeRow{Base64: order, Size: len(order), place: p}
 }
 
 // name gives the place its name.
 func (p *placeRow) name(names bucketNames) {
 	var text strings.Builder
-	if p.Catalog {
+	if p.place.Catalog {
 		text.WriteString("catalog: ")
 	}
 	switch path := names[p.place.Bucket]; {

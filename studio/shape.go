@@ -2,37 +2,33 @@ package studio
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/stoatdb/stoat"
 )
 
 const (
 	tablesShown = 200 // of a run; beyond that, neighbours are summed up
-	runsShown   = 50  // the newest of the young ones
+	runsShown   = 12  // the newest of the young ones
 	readsShown  = 200 // tables that a job reads
 )
 
 // shapeAnswer is what the entries of the database are in, from the newest to the oldest.
 type shapeAnswer struct {
-	Memtables []memtableRow  `json:"memtables"`
-	Runs      []runRow       `json:"runs"`
-	MoreRuns  int            `json:"moreRuns,omitempty"` // young ones that are not shown
-	Values    valueFilesInfo `json:"valueFiles"`
-	Jobs      []jobRow       `json:"jobs"`
+	Memtables []memtableRow `json:"memtables"`
+	Runs      []runRow      `json:"runs"`
+	MoreRuns  int           `json:"moreRuns,omitempty"` // young ones that are not shown
+	Jobs      []jobRow      `json:"jobs"`
 }
 
 // memtableRow is a memtable.
 type memtableRow struct {
-	Bytes   int64 `json:"bytes"`
-	Entries int   `json:"entries"`
-	Sealed  bool  `json:"sealed"` // it is full, and waits to be flushed
+	Bytes  int64 `json:"bytes"`
+	Sealed bool  `json:"sealed"` // it is full, and waits to be flushed
 }
 
 // runRow is a run.
 type runRow struct {
 	Level  string     `json:"level"` // young or bottom
-	Ranges int        `json:"ranges,omitempty"`
 	Tables []tableRow `json:"tables"`
 	More   int        `json:"more"` // how many tables there are beyond those rows
 }
@@ -42,31 +38,21 @@ type tableRow struct {
 	Number     uint64   `json:"number"`           // of the first one
 	Tables     int      `json:"tables,omitempty"` // how many they are; absent for one
 	Bytes      uint64   `json:"bytes"`
-	Raw        uint64   `json:"raw"`    // before compression
-	Values     uint64   `json:"values"` // in value files
+	Raw        uint64   `json:"raw"` // before compression
 	Entries    uint64   `json:"entries"`
 	Tombstones uint64   `json:"tombstones"`
 	First      placeRow `json:"first"`
 	Last       placeRow `json:"last"`
 }
 
-// valueFilesInfo is all value files together.
-type valueFilesInfo struct {
-	Files int    `json:"files"`
-	Bytes uint64 `json:"bytes"`
-	Live  uint64 `json:"live"`
-}
-
 // jobRow is a flush or a compaction that runs.
 type jobRow struct {
-	Kind     string    `json:"kind"` // flush or compaction
-	Reason   string    `json:"reason,omitempty"`
-	Began    time.Time `json:"began"`
-	Tables   []uint64  `json:"tables,omitempty"` // that it reads, the first of them
-	Count    int       `json:"count,omitempty"`  // how many it reads
-	ToBottom bool      `json:"toBottom"`
-	Bytes    uint64    `json:"bytes"`   // that it reads
-	Written  uint64    `json:"written"` // so far
+	Kind    string   `json:"kind"` // flush or compaction
+	Reason  string   `json:"reason,omitempty"`
+	Tables  []uint64 `json:"tables,omitempty"` // that it reads, the first of them
+	Count   int      `json:"count,omitempty"`  // how many it reads
+	Bytes   uint64   `json:"bytes"`            // that it reads
+	Written uint64   `json:"written"`          // so far
 }
 
 func (h *Handler) shape(r *http.Request) (any, error) {
@@ -92,7 +78,7 @@ func (h *Handler) shape(r *http.Request) (any, error) {
 func summarize(s stoat.Shape, wanted bucketNames) shapeAnswer {
 	a := shapeAnswer{Memtables: []memtableRow{}, Runs: []runRow{}, Jobs: []jobRow{}}
 	for i, m := range s.Memtables {
-		a.Memtables = append(a.Memtables, memtableRow{m.Bytes, m.Entries, i > 0})
+		a.Memtables = append(a.Memtables, memtableRow{m.Bytes, i > 0})
 	}
 	shown := s.Young[:min(len(s.Young), runsShown)]
 	a.MoreRuns = len(s.Young) - len(shown)
@@ -100,16 +86,10 @@ func summarize(s stoat.Shape, wanted bucketNames) shapeAnswer {
 		a.Runs = append(a.Runs, summarizeRun("young", run, wanted))
 	}
 	a.Runs = append(a.Runs, summarizeRun("bottom", s.Bottom, wanted))
-	for _, f := range s.ValueFiles {
-		a.Values.Files++
-		a.Values.Bytes += f.Bytes
-		a.Values.Live += f.Live
-	}
 	for _, j := range s.Jobs {
 		row := jobRow{
-			Kind: "flush", Reason: j.Reason, Began: j.Began, Count: len(j.Tables),
-			Tables:   j.Tables[:min(len(j.Tables), readsShown)],
-			ToBottom: j.ToBottom, Bytes: j.Bytes, Written: j.Written,
+			Kind: "flush", Reason: j.Reason, Count: len(j.Tables),
+			Tables: j.Tables[:min(len(j.Tables), readsShown)], Bytes: j.Bytes, Written: j.Written,
 		}
 		if j.Reason != "" {
 			row.Kind = "compaction"
@@ -123,7 +103,7 @@ func summarize(s stoat.Shape, wanted bucketNames) shapeAnswer {
 func summarizeRun(level string, run stoat.RunInfo, wanted bucketNames) runRow {
 	n := len(run.Tables)
 	rows := min(n, tablesShown)
-	row := runRow{Level: level, Ranges: run.Ranges, Tables: make([]tableRow, rows), More: n - rows}
+	row := runRow{Level: level, Tables: make([]tableRow, rows), More: n - rows}
 	for i := range rows {
 		row.Tables[i] = summarizeTables(run.Tables[i*n/rows:(i+1)*n/rows], wanted)
 	}
@@ -139,7 +119,6 @@ func summarizeTables(tables []stoat.TableInfo, wanted bucketNames) tableRow {
 	for _, t := range tables {
 		row.Bytes += t.Bytes
 		row.Raw += t.RawBytes
-		row.Values += t.ValueBytes
 		row.Entries += t.Entries
 		row.Tombstones += t.Tombstones
 	}

@@ -8,7 +8,6 @@ import {blobNodes, blobText, count, plain, plural, size} from './show.js';
 const left = 92;
 const row = 34;
 const block = 24;
-const youngMost = 12; // runs that get a line of their own
 
 /** levels returns the picture of a shape, as wide as there is room. */
 export function levels(shape, room) {
@@ -20,32 +19,31 @@ export function levels(shape, room) {
     return nothing('There is nothing in the database yet.');
   }
   const detail = el('p', {class: 'detail'}, 'Point at a block to see its keys and sizes.');
-  const young = runs.filter((run) => run.level !== 'bottom');
-  const shown = [...young.slice(0, youngMost), ...runs.filter((run) => run.level === 'bottom')];
-  const axis = new Axis(shown);
-  const most = Math.max(1, ...shown.flatMap((run) => run.tables.map((t) => t.bytes)));
+  const hidden = shape.moreRuns ?? 0;
+  const axis = new Axis(runs);
+  const most = Math.max(1, ...runs.flatMap((run) => run.tables.map((t) => t.bytes)));
   const read = new Set(jobs.flatMap((job) => job.tables ?? []));
   const draw = {axis, most, read, width: width - left - 2, detail};
   const lines = [line(0, 'Memory', total(memtables), blocksOfMemory(memtables, draw))];
-  shown.forEach((run, i) => {
+  runs.forEach((run, i) => {
     const name = run.level === 'bottom' ? 'Bottom' : `Young ${i + 1}`;
     lines.push(line(lines.length, name, total(run.tables), blocks(run, draw)));
   });
-  const hidden = Math.max(0, young.length - youngMost) + (shape.moreRuns ?? 0);
   const height = lines.length * row + 4;
   return el('div', {class: 'levels'},
     svg('svg', {viewBox: `0 0 ${width} ${height}`, width, height, role: 'img',
-      'aria-label': summary(memtables, young, runs)}, lines),
+      'aria-label': summary(memtables, runs, hidden)}, lines),
     detail, jobs.map(job), hidden > 0 &&
       el('p', {class: 'note'}, `${plural(hidden, 'more young run')} not drawn.`),
-    list(shown));
+    list(runs));
 }
 
 const total = (list) => list.reduce((n, t) => n + t.bytes, 0);
 
-function summary(memtables, young, runs) {
+function summary(memtables, runs, hidden) {
   const tables = runs.reduce((n, run) => n + run.tables.length + (run.more ?? 0), 0);
-  return `${plural(memtables.length, 'memtable')}, ${plural(young.length, 'young run')}, ` +
+  const young = runs.filter((run) => run.level !== 'bottom').length + hidden;
+  return `${plural(memtables.length, 'memtable')}, ${plural(young, 'young run')}, ` +
     `${plural(tables, 'table')}`;
 }
 
