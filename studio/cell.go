@@ -23,8 +23,8 @@ const (
 )
 
 // cells turns rows of a collection into JSON. Numbers, bools, short texts and null are themselves;
-// times, UUIDs and numbers that JavaScript lacks are texts; bytes and long texts are blobs; lists
-// and maps are arrays and objects. It is immutable.
+// times, UUIDs and numbers that JavaScript lacks are texts; bytes, long texts and records in JSON
+// are blobs; lists and maps are arrays and objects. It is immutable.
 type cells struct {
 	columns []string
 	fields  []record.StoredField
@@ -85,12 +85,12 @@ func keyCell(key tuple.Tuple) any {
 	return show([]any(key))
 }
 
-// recordCell returns what is shown of a record whose fields are unknown.
-func recordCell(p []byte) any {
-	if len(p) <= cellShown && json.Valid(p) {
-		return json.RawMessage(p)
-	}
-	return head(p[:min(len(p), cellShown)], len(p), cellShown)
+// recordCell returns what is shown of a record whose fields are unknown. JSON is not decoded on the
+// way, as JavaScript has fewer numbers than JSON.
+func recordCell(p []byte) blob {
+	b := head(p, len(p), cellShown)
+	b.JSON = !b.Cut && b.Text != nil && json.Valid(p)
+	return b
 }
 
 // fieldCell returns what is shown of a field. It copies no more of a long value than it shows.

@@ -206,7 +206,7 @@ func TestQuery_listsRecordsInJSON(t *testing.T) {
 	ok(t, err)
 	update(t, db, func(tx *stoat.Tx) error {
 		for i := range 5 {
-			ok(t, c.Insert(tx, &animal{Name: fmt.Sprint(i)}))
+			ok(t, c.Insert(tx, &animal{Name: fmt.Sprint(i), Big: math.MaxUint64}))
 		}
 		return c.Insert(tx, &animal{Name: strings.Repeat("long", 1000)})
 	})
@@ -214,15 +214,30 @@ func TestQuery_listsRecordsInJSON(t *testing.T) {
 	keys := rowsOf(b, 0, "name", "animals", "q", "order by key desc", "limit", "4")
 	equal(t, strings.Join(keys, " "), "6 5 4 3 2 1")
 	records := rowsOf(b, 1, "name", "animals", "q", "limit 2")
-	var first animal
-	ok(t, json.Unmarshal([]byte(records[0]), &first))
-	equal(t, first.Name, "0")
+	var shown blob
+	ok(t, json.Unmarshal([]byte(records[0]), &shown))
+	equal(t, shown.JSON, true)
+	if text := *shown.Text; !strings.Contains(text, `"Name":"0"`) ||
+		!strings.Contains(text, `"Big":18446744073709551615`) { // more than JavaScript has
+		t.Error(text)
+	}
 	equal(t, len(records), 2)
 	status, text := b.ask("query", "name", "animals", "q", "age = 1")
 	refused(t, status, text, 400, "column 1", "without the Go type")
 	d := get[collectionAnswer](b, "collection", "name", "animals")
 	if d.Queryable || !strings.Contains(d.Why, "json") || d.Count != 6 || d.Key[0].Class != "integer" {
 		t.Errorf("%+v", d)
+	}
+}
+
+func TestRecordCell_isJSONOnlyAsAWhole(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"n":1e400}`: true, "null": true, "": false, "{": false, "\"\xff\"": false,
+		`"` + strings.Repeat("x", cellShown) + `"`: false,
+	} {
+		if b := recordCell([]byte(text)); b.JSON != want {
+			t.Errorf("%.20q: %v", text, b.JSON)
+		}
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/feed"
+	"github.com/stoatdb/stoat/record"
 	"github.com/stoatdb/stoat/studio"
 )
 
@@ -55,4 +58,29 @@ func TestPage_pointsIntoAQueryThatIsWrong(t *testing.T) {
 	w.shows("column 7")
 	w.until(`document.activeElement.id === 'query' && document.activeElement.selectionStart === 6`)
 	w.takeTroubles() // the browser reports the status 400
+}
+
+func TestPage_showsJSONAsItIsStored(t *testing.T) {
+	t.Parallel()
+	type thing struct {
+		ID  int64 `stoat:"id,key"`
+		Big uint64
+	}
+	db := memory(t)
+	things, err := record.Open(db, "things", &record.Options[thing]{Codec: record.CodecJSON})
+	ok(t, err)
+	entries, err := feed.Open(db, "entries", &feed.Options[thing]{Encoding: feed.EncodingJSON})
+	ok(t, err)
+	big := &thing{ID: 7, Big: 12345678901234567891} // JavaScript has no such number
+	ok(t, db.Update(func(tx *stoat.Tx) error {
+		if _, err := entries.Append(tx, big); err != nil {
+			return err
+		}
+		return things.Put(tx, big)
+	}))
+	w := visit(t, serve(t, studio.New(db, nil)))
+	w.click("things")
+	w.shows(`{"ID": 7, "Big": 12345678901234567891}`)
+	w.click("entries")
+	w.shows("1 entry", `{"ID": 7, "Big": 12345678901234567891}`)
 }

@@ -4,7 +4,7 @@ import {el} from './dom.js';
 import {jsonNodes} from './json.js';
 import {blobNodes, blobText, visible} from './show.js';
 
-// Records may be JSON of anybody, which may look like bytes: then it is shown as such.
+// A map may look like bytes: then it is shown as such.
 const isBlob = (v) => typeof v === 'object' && v !== null && Number.isInteger(v.size) &&
   typeof v.base64 === 'string' && /^(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=)?$/.test(v.base64) &&
   !v.base64.includes('_') && ['undefined', 'string'].includes(typeof v.text);
@@ -18,17 +18,17 @@ export function cell(v) {
     return [el('span', {class: 'none'}, '–')];
   }
   if (isBlob(v)) {
-    return blobNodes(v);
+    return v.json && v.text !== undefined ? [compact(v.text)] : blobNodes(v);
   }
   if (typeof v === 'string') {
     return v === '' ? [el('span', {class: 'none'}, 'empty')] : visible(v);
   }
-  return [typeof v === 'object' ? el('span', {class: 'inline'}, compact(v)) : String(v)];
+  return [typeof v !== 'object' ? String(v) : compact(
+    JSON.stringify(v, (_, inner) => (isBlob(inner) ? blobText(inner) : inner)))];
 }
 
-/** compact returns nodes that show an object on a line. */
-function compact(v) {
-  const text = JSON.stringify(v, (_, inner) => (isBlob(inner) ? blobText(inner) : inner));
-  return jsonNodes(text).map((node, i, all) =>
-    (String(node).startsWith('\n') ? (all[i - 1] === ',' ? ' ' : '') : node));
+/** compact returns an element that shows JSON on a line. */
+function compact(text) {
+  return el('span', {class: 'inline'}, jsonNodes(text).map((node, i, all) =>
+    (String(node).startsWith('\n') ? (all[i - 1] === ',' ? ' ' : '') : node)));
 }
