@@ -22,6 +22,9 @@ const (
 	// take.
 	downloadStep = 256 << 10
 	stepTime     = 30 * time.Second
+	// A download holds a snapshot, which keeps what is deleted meanwhile: so it may take
+	// downloadTime, and a second for each downloadStep.
+	downloadTime = time.Minute
 )
 
 // valueAnswer is a part of a value.
@@ -89,7 +92,9 @@ func (h *Handler) download(w http.ResponseWriter, r *http.Request) error {
 	if p.err != nil {
 		return p.err
 	}
-	if err := take(r.Context(), h.sending); err != nil {
+	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+	defer cancel()
+	if err := take(ctx, h.sending); err != nil {
 		return err
 	}
 	defer func() { <-h.sending }()
@@ -116,13 +121,18 @@ func (h *Handler) download(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// sendSlowly writes p, and gives up when the reader takes too long for a part of it.
+// sendSlowly writes p, and gives up when the reader takes too long for a part of it, or for all.
 func sendSlowly(w http.ResponseWriter, p []byte) error {
 	control := http.NewResponseController(w)
 	defer noDeadline(control)
+	end := time.Now().Add(downloadTime + time.Duration(len(p)/downloadStep)*time.Second)
 	for len(p) > 0 {
 		n := min(len(p), downloadStep)
-		deadline(control)
+		if left := time.Until(end); left < stepTime {
+			_ = control.SetWriteDeadline(end)
+		} else {
+			deadline(control)
+		}
 		if _, err := w.Write(p[:n]); err != nil {
 			return err
 		}

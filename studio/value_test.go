@@ -7,10 +7,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stoatdb/stoat"
 )
@@ -142,4 +146,59 @@ func TestDownload_isAFileThatNoBrowserShows(t *testing.T) {
 			t.Errorf("%q: %d, %v", key, status, answer.Header)
 		}
 	}
+}
+
+// lateWriter takes some time for each write, and fails after its deadline.
+type lateWriter struct {
+	http.ResponseWriter
+	takes time.Duration
+	end   time.Time
+}
+
+func (w *lateWriter) SetWriteDeadline(end time.Time) error {
+	w.end = end
+	return nil
+}
+
+func (w *lateWriter) Write(p []byte) (int, error) {
+	time.Sleep(min(w.takes, time.Until(w.end)))
+	if !time.Now().Before(w.end) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return len(p), nil
+}
+
+func TestDownload_isNotForSlowReaders(t *testing.T) {
+	const steps = 1000
+	value := make([]byte, steps*downloadStep)
+	for _, c := range []struct {
+		takes, most time.Duration // a step, all
+		sent        bool
+	}{
+		{time.Second, steps * time.Second, true},
+		{stepTime / 2, steps*time.Second + downloadTime, false},
+		{stepTime + 1, stepTime, false},
+	} {
+		synctest.Test(t, func(t *testing.T) { // in which time passes at once
+			begun := time.Now()
+			err := sendSlowly(&lateWriter{httptest.NewRecorder(), c.takes, time.Time{}}, value)
+			if took := time.Since(begun); took > c.most || (err == nil) != c.sent {
+				t.Errorf("%v a step: %v after %v", c.takes, err, took)
+			}
+		})
+	}
+}
+
+func TestDownload_isRefusedIfThereAreTooMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := memory(t)
+		ok(t, db.Put([]byte("key"), nil))
+		h := New(db, &Options{Allow: func(*http.Request) bool { return true }})
+		for range sendingMost {
+			h.sending <- struct{}{}
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/download?key="+id("key"), nil))
+		refused(t, w.Code, w.Body.String(), http.StatusServiceUnavailable, "at once")
+	})
 }
