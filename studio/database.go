@@ -15,7 +15,6 @@ type databaseAnswer struct {
 	Write    bool      `json:"write"`   // the page may change keys
 	Follows  bool      `json:"follows"` // another process may write the database
 	Identity string    `json:"identity"`
-	Position uint64    `json:"position,string"` // of the newest commit
 	Version  string    `json:"version"`
 	Started  time.Time `json:"started"`
 }
@@ -28,7 +27,6 @@ func (h *Handler) database(r *http.Request) (any, error) {
 	err := h.use(r.Context(), func(db *stoat.DB) error {
 		id := db.Identity().Database
 		a.Identity = hex.EncodeToString(id[:])
-		a.Position = uint64(db.Position())
 		return nil
 	})
 	return a, err

@@ -48,15 +48,15 @@ class Overview {
     }
     const s = last.stats;
     this.numbers.replaceChildren(facts(
-      ['Tables', size(s.tableBytes), `${count(s.tables)} files`],
-      ['Before compression', size(s.rawBytes)],
-      s.valueFileBytes > 0 &&
-        ['Value files', size(s.valueFileBytes), `${count(s.valueFiles)} files`],
-      ['Entries', count(s.entries)],
-      ['Memtables', size(s.memtableBytes)],
-      ['Block cache', size(s.cacheBytes)],
-      ['Commits', count(s.commits)],
-      ['To be compacted', size(s.pendingBytes)],
+      ['Tables', size(s.TableBytes), `${count(s.Tables)} files`],
+      ['Before compression', size(s.RawBytes)],
+      s.ValueFileBytes > 0 &&
+        ['Value files', size(s.ValueFileBytes), `${count(s.ValueFiles)} files`],
+      ['Entries', count(s.Entries)],
+      ['Memtables', size(s.MemtableBytes)],
+      ['Block cache', size(s.CacheBytes)],
+      ['Commits', count(s.Commits)],
+      ['To be compacted', size(s.PendingBytes)],
       last.spaceAmplification > 0 && ['Space amplification', last.spaceAmplification.toFixed(2),
         'size of the files per size if all was compacted'],
       last.writeAmplification > 0 && ['Write amplification', last.writeAmplification.toFixed(1),

@@ -8,9 +8,9 @@ const height = 64;
 const least = 30; // points
 
 const series = [
-  ['Committed', 'committed', (s) => s.committedBytes, 'keys and values by programs'],
-  ['Flushed', 'flushed', (s) => s.flushedBytes, 'from memory to tables'],
-  ['Compacted', 'compacted', (s) => s.mergedBytes, 'tables merged into tables'],
+  ['Committed', 'committed', (s) => s.CommittedBytes, 'keys and values by programs'],
+  ['Flushed', 'flushed', (s) => s.FlushedBytes, 'from memory to tables'],
+  ['Compacted', 'compacted', (s) => s.MergedBytes, 'tables merged into tables'],
 ];
 
 /** rates returns a picture for each rate. */
