@@ -17,13 +17,14 @@ import (
 type problem struct {
 	status int
 	text   string
+	column int // of the query, from 1, where it is wrong; or 0
 }
 
 func (p *problem) Error() string { return p.text }
 
 // problemf returns an error that is told with a status.
 func problemf(status int, format string, args ...any) error {
-	return &problem{status, fmt.Sprintf(format, args...)}
+	return &problem{status: status, text: fmt.Sprintf(format, args...)}
 }
 
 // badf returns the error of a request that asks for something impossible.
@@ -60,14 +61,24 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
+// failure is the answer that is an error.
+type failure struct {
+	Error  string `json:"error"`
+	Column int    `json:"column,omitempty"` // of the query, from 1, where it is wrong
+}
+
 // fail answers with an error.
 func fail(w http.ResponseWriter, err error) {
-	status, text := statusOf(err), err.Error()
-	if errors.Is(err, context.DeadlineExceeded) {
-		text = "the answer takes too long: ask for less"
+	a := failure{Error: err.Error()}
+	var p *problem
+	if errors.As(err, &p) {
+		a.Column = p.column
 	}
-	body, _ := json.Marshal(map[string]string{"error": text}) // strings cannot fail
-	reply(w, status, body)
+	if errors.Is(err, context.DeadlineExceeded) {
+		a.Error = "the answer takes too long: ask for less"
+	}
+	body, _ := json.Marshal(a) // it cannot fail
+	reply(w, statusOf(err), body)
 }
 
 // send answers with a value as JSON.

@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"bytes"
 	"unicode/utf8"
 )
 
@@ -35,6 +36,12 @@ func head(p []byte, size, most int) blob {
 		b.Text = &text
 	}
 	return b
+}
+
+// start returns a blob of a copy of the first bytes of p, at most most of them.
+func start(p []byte, most int) *blob {
+	b := head(bytes.Clone(p[:min(len(p), most)]), len(p), most)
+	return &b
 }
 
 // wholeCharacters returns p without the start of a character at its end, if there is one, unless

@@ -19,15 +19,14 @@ type bucketsAnswer struct {
 // bucketRow is what is known of a bucket, without the buckets within it, unless they are parts of a
 // collection or a feed.
 type bucketRow struct {
-	Name     blob       `json:"name"`
-	Path     string     `json:"path"`
-	Kind     bucketKind `json:"kind"`
-	Keys     uint64     `json:"keys"`
-	Bytes    uint64     `json:"bytes"`
-	Stored   uint64     `json:"stored"`  // of its values in tables of its own
-	Zstd     uint64     `json:"zstd"`    // of values compressed in blocks
-	Pattern  uint64     `json:"pattern"` // of values encoded one by one
-	Sequence uint64     `json:"sequence,string"`
+	Name    blob       `json:"name"`
+	Path    string     `json:"path"`
+	Kind    bucketKind `json:"kind"`
+	Keys    uint64     `json:"keys"`
+	Bytes   uint64     `json:"bytes"`
+	Stored  uint64     `json:"stored"`  // of its values in tables of its own
+	Zstd    uint64     `json:"zstd"`    // of values compressed in blocks
+	Pattern uint64     `json:"pattern"` // of values encoded one by one
 }
 
 func (h *Handler) buckets(r *http.Request) (any, error) {
@@ -115,8 +114,8 @@ func describeBucket(
 		name := path[len(path)-1]
 		row.Name = head(name, len(name), keyShown)
 	}
-	if row.Sequence, err = b.Sequence(); err != nil || len(path) != 1 {
-		return row, err
+	if len(path) != 1 {
+		return row, nil
 	}
 	row.Kind, err = kindOf(b, path[0])
 	if err != nil || row.Kind != collectionBucket && row.Kind != feedBucket {

@@ -101,7 +101,7 @@ func fieldCell(row record.Row, f record.StoredField) (any, error) {
 		return text(p), err
 	case "bytes":
 		p, err := row.Bytes(f.Name)
-		return head(p[:min(len(p), cellShown)], len(p), cellShown), err
+		return head(p, len(p), cellShown), err
 	case "bool", "time", "uuid", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
 		"uint64", "float32", "float64":
 	default:
@@ -118,7 +118,7 @@ func text(p []byte) any {
 	if len(p) <= cellShown && utf8.Valid(p) {
 		return string(p)
 	}
-	return head(p[:min(len(p), cellShown)], len(p), cellShown)
+	return head(p, len(p), cellShown)
 }
 
 // show returns what is shown of a value.
@@ -127,7 +127,7 @@ func show(v any) any {
 	case string:
 		return text([]byte(v))
 	case []byte:
-		return head(v[:min(len(v), cellShown)], len(v), cellShown)
+		return head(v, len(v), cellShown)
 	case int64:
 		if v > exactMost || v < -exactMost {
 			return strconv.FormatInt(v, 10)

@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -12,12 +11,11 @@ import (
 
 // changeEvent tells a page about one write.
 type changeEvent struct {
-	Kind    string     `json:"kind"`          // put, delete or deleteRange
-	Key     *blob      `json:"key,omitempty"` // of a range: its start; absent for no bound
-	End     *blob      `json:"end,omitempty"` // of a range: its end, not included
-	Value   *blob      `json:"value,omitempty"`
-	Expires *time.Time `json:"expires,omitempty"`
-	Commit  uint64     `json:"commit,string"` // the position of its commit
+	Kind   string `json:"kind"`          // put, delete or deleteRange
+	Key    *blob  `json:"key,omitempty"` // of a range: its start; absent for no bound
+	End    *blob  `json:"end,omitempty"` // of a range: its end, not included
+	Value  *blob  `json:"value,omitempty"`
+	Commit uint64 `json:"commit,string"` // the position of its commit
 }
 
 // stateEvent tells a page which state it sees.
@@ -39,7 +37,7 @@ type endEvent struct {
 // changes streams the changes of a bucket, or, of a database that is followed, each new state.
 func (h *Handler) changes(w http.ResponseWriter, r *http.Request) error {
 	p := parametersOf(r)
-	path, within := p.path(), stoat.Prefix(p.bytes("prefix"))
+	path := p.path()
 	if p.err != nil {
 		return p.err
 	}
@@ -60,13 +58,13 @@ func (h *Handler) changes(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return tellChanges(w, r, db, path, within)
+		return tellChanges(w, r, db, path)
 	})
 }
 
 // tellChanges streams the changes of a bucket until one side has enough.
 func tellChanges(
-	w http.ResponseWriter, r *http.Request, db *stoat.DB, path [][]byte, within stoat.Range,
+	w http.ResponseWriter, r *http.Request, db *stoat.DB, path [][]byte,
 ) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	from := db.Position()
@@ -74,7 +72,7 @@ func tellChanges(
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		watch(ctx, db, path, within, from, events)
+		watch(ctx, db, path, from, events)
 	}()
 	defer func() {
 		cancel()
@@ -91,12 +89,11 @@ func tellChanges(
 
 // watch puts the changes of a bucket into a queue until ctx is done or there are no more.
 func watch(
-	ctx context.Context, db *stoat.DB, path [][]byte, within stoat.Range, from stoat.Position,
-	events *queue,
+	ctx context.Context, db *stoat.DB, path [][]byte, from stoat.Position, events *queue,
 ) {
 	for {
 		lagged := false
-		for c, err := range db.WatchBucket(ctx, path, within, from) {
+		for c, err := range db.WatchBucket(ctx, path, stoat.Range{}, from) {
 			switch {
 			case errors.Is(err, stoat.ErrLagged):
 				events.gap("changes came faster than they could be followed, or all at once")
@@ -119,10 +116,6 @@ func eventOf(c stoat.Change) changeEvent {
 	switch c.Kind {
 	case stoat.ChangePut:
 		e.Kind, e.Key, e.Value = "put", start(c.Key, keyShown), start(c.Value, previewShown)
-		if !c.Expires.IsZero() {
-			at := c.Expires.UTC()
-			e.Expires = &at
-		}
 	case stoat.ChangeDelete:
 		e.Kind, e.Key = "delete", start(c.Key, keyShown)
 	case stoat.ChangeDeleteRange:
@@ -135,12 +128,6 @@ func eventOf(c stoat.Change) changeEvent {
 		}
 	}
 	return e
-}
-
-// start returns a blob of a copy of the start of p.
-func start(p []byte, most int) *blob {
-	b := head(bytes.Clone(p[:min(len(p), most+1)]), len(p), most)
-	return &b
 }
 
 // tellStates streams the positions of the states that are seen.

@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/stoatdb/stoat"
@@ -12,18 +11,11 @@ import (
 type collectionAnswer struct {
 	Codec     string        `json:"codec"`
 	Count     uint64        `json:"count"` // with expired records, until they are swept
-	Key       []keyField    `json:"key"`   // empty if a function returns the key
+	Key       []string      `json:"key"`   // its fields; empty if a function returns it
 	Fields    []storedField `json:"fields"`
 	Indexes   []storedIndex `json:"indexes"`
 	Queryable bool          `json:"queryable"`     // queries can have conditions
 	Why       string        `json:"why,omitempty"` // not
-}
-
-// keyField is a field of a key.
-type keyField struct {
-	Name  string `json:"name"`
-	Class string `json:"class"`
-	Auto  bool   `json:"auto"`
 }
 
 // storedField is a field of a collection.
@@ -41,9 +33,9 @@ type storedIndex struct {
 
 func (h *Handler) collection(r *http.Request) (any, error) {
 	name := parametersOf(r).text("name")
-	a := collectionAnswer{Key: []keyField{}, Fields: []storedField{}, Indexes: []storedIndex{}}
+	a := collectionAnswer{Key: []string{}, Fields: []storedField{}, Indexes: []storedIndex{}}
 	err := h.view(r.Context(), func(tx *stoat.Tx) error {
-		s, err := openStored(tx, name)
+		s, err := openStored(tx, name, collectionBucket, record.OpenStored)
 		if err != nil {
 			return err
 		}
@@ -53,7 +45,7 @@ func (h *Handler) collection(r *http.Request) (any, error) {
 				": they can only be listed"
 		}
 		for _, f := range s.Key() {
-			a.Key = append(a.Key, keyField{f.Name, f.Type, f.Auto})
+			a.Key = append(a.Key, f.Name)
 		}
 		for _, f := range s.Fields() {
 			a.Fields = append(a.Fields, storedField{f.Name, f.Type})
@@ -67,11 +59,20 @@ func (h *Handler) collection(r *http.Request) (any, error) {
 	return a, err
 }
 
-// openStored opens a collection. That a bucket is none is the fault of the request.
-func openStored(tx *stoat.Tx, name string) (*record.Stored, error) {
-	s, err := record.OpenStored(tx, name)
-	if err == nil || errors.Is(err, stoat.ErrBucketNotFound) || errors.Is(err, stoat.ErrCorrupt) {
-		return s, err
+// openStored opens what a bucket keeps. That it is of another kind is the fault of the request.
+func openStored[T any](
+	tx *stoat.Tx, name string, kind bucketKind, open func(tx *stoat.Tx, name string) (T, error),
+) (stored T, err error) {
+	b, err := tx.Bucket([]byte(name))
+	if err != nil {
+		return stored, err
 	}
-	return nil, badf("%s", err)
+	is, err := kindOf(b, []byte(name))
+	if err != nil {
+		return stored, err
+	}
+	if is != kind {
+		return stored, badf("the bucket %.200q is not a %s", name, kind)
+	}
+	return open(tx, name)
 }

@@ -45,7 +45,7 @@ func (h *Handler) edit(
 ) (any, error) {
 	if !h.write {
 		return nil, problemf(http.StatusForbidden, "the studio is read-only: start it with -write, "+
-			"which needs the database to itself")
+			"which needs the database to itself, or set Options.Write")
 	}
 	var e editRequest
 	d := json.NewDecoder(r.Body)

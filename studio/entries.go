@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -36,7 +35,6 @@ func (h *Handler) entries(r *http.Request) (any, error) {
 	p := parametersOf(r)
 	name, limit := p.text("name"), p.limit()
 	reverse, after := p.yes("reverse"), p.text("after")
-	sublog, address := p.text("sublog"), p.text("address")
 	seq, err := strconv.ParseUint(after, 10, 64)
 	if after != "" && err != nil {
 		p.wrong("after", "what the page before says is next")
@@ -46,17 +44,11 @@ func (h *Handler) entries(r *http.Request) (any, error) {
 	}
 	a := entriesAnswer{Entries: []feedEntryRow{}}
 	err = h.view(r.Context(), func(tx *stoat.Tx) error {
-		s, err := feed.OpenStored(tx, name)
+		s, err := openStored(tx, name, feedBucket, feed.OpenStored)
 		if err != nil {
 			return err
 		}
 		q := s.Query().WithRedacted()
-		if sublog != "" {
-			if err := wantSublog(tx, s, sublog); err != nil {
-				return err
-			}
-			q = q.Where(feed.In(sublog, address))
-		}
 		switch {
 		case reverse && after != "":
 			q = q.Before(seq).Reverse()
@@ -68,23 +60,6 @@ func (h *Handler) entries(r *http.Request) (any, error) {
 		return a.fill(r.Context(), tx, q, limit, s.Encoding())
 	})
 	return a, err
-}
-
-// wantSublog returns an error unless a sublog can be asked.
-func wantSublog(tx *stoat.Tx, s *feed.Stored, name string) error {
-	all, err := s.Sublogs(tx)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(all, func(sub feed.StoredSublog) bool { return sub.Name == name })
-	if i < 0 {
-		return problemf(http.StatusNotFound, "the feed has no sublog %.200q", name)
-	}
-	if all[i].Missing > 0 {
-		return badf("the sublog %.200q lacks %d entries: open the feed in its program, which adds "+
-			"them", name, all[i].Missing)
-	}
-	return nil
 }
 
 // fill adds the entries of a query until they are enough, in number, bytes or time.
@@ -130,7 +105,7 @@ func showValue(e feed.Entry[feed.StoredValue], encoding string) any {
 			return all
 		}
 	}
-	return head(stored[:min(len(stored), cellShown)], len(stored), cellShown)
+	return head(stored, len(stored), cellShown)
 }
 
 // showFields returns what is shown of the fields of a struct, in their order; ok is false if one of

@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 
@@ -19,22 +20,14 @@ type feedAnswer struct {
 	Next      uint64        `json:"next,string"`
 	Bytes     uint64        `json:"bytes"` // of the values that are kept, as they were appended
 	Encoding  string        `json:"encoding"`
-	Fields    []fieldRow    `json:"fields"`
 	Sublogs   []sublogRow   `json:"sublogs"`
-	Consumers []consumerRow `json:"consumers"`
+	Consumers []consumerRow `json:"consumers"`      // the first by name, the furthest behind first
 	More      bool          `json:"more,omitempty"` // there are more consumers
-}
-
-// fieldRow is a field of new values.
-type fieldRow struct {
-	Name string `json:"name"`
-	Type string `json:"type"`
 }
 
 // sublogRow is a sublog.
 type sublogRow struct {
 	Name      string `json:"name"`
-	Missing   uint64 `json:"missing"`             // entries that it lacks
 	Addresses *int   `json:"addresses,omitempty"` // how many there are, if they are few
 }
 
@@ -47,14 +40,10 @@ type consumerRow struct {
 }
 
 func (h *Handler) feed(r *http.Request) (any, error) {
-	p := parametersOf(r)
-	name := p.text("name")
-	if p.err != nil {
-		return nil, p.err
-	}
-	a := feedAnswer{Fields: []fieldRow{}, Sublogs: []sublogRow{}, Consumers: []consumerRow{}}
+	name := parametersOf(r).text("name")
+	a := feedAnswer{Sublogs: []sublogRow{}, Consumers: []consumerRow{}}
 	err := h.view(r.Context(), func(tx *stoat.Tx) error {
-		s, err := feed.OpenStored(tx, name)
+		s, err := openStored(tx, name, feedBucket, feed.OpenStored)
 		if err != nil {
 			return err
 		}
@@ -78,13 +67,7 @@ func (a *feedAnswer) count(tx *stoat.Tx, s *feed.Stored) (err error) {
 	if a.Next, err = s.Len(tx); err != nil {
 		return err
 	}
-	if a.Bytes, err = s.Size(tx); err != nil {
-		return err
-	}
-	fields, err := s.Fields(tx)
-	for _, f := range fields {
-		a.Fields = append(a.Fields, fieldRow(f))
-	}
+	a.Bytes, err = s.Size(tx)
 	return err
 }
 
@@ -94,7 +77,7 @@ func (a *feedAnswer) addSublogs(tx *stoat.Tx, s *feed.Stored) error {
 		return err
 	}
 	for _, sub := range sublogs {
-		row := sublogRow{Name: sub.Name, Missing: sub.Missing}
+		row := sublogRow{Name: sub.Name}
 		if few, err := hasFewLists(tx, s.Name(), sub.Name); err != nil {
 			return err
 		} else if few && sub.Missing == 0 {
@@ -137,13 +120,7 @@ func (a *feedAnswer) addConsumers(tx *stoat.Tx, s *feed.Stored) error {
 		a.Consumers = append(a.Consumers, consumerRow(c))
 	}
 	slices.SortStableFunc(a.Consumers, func(x, y consumerRow) int {
-		switch { // those that are furthest behind first
-		case x.Behind > y.Behind:
-			return -1
-		case x.Behind < y.Behind:
-			return 1
-		}
-		return 0
+		return cmp.Compare(y.Behind, x.Behind)
 	})
 	return nil
 }

@@ -36,38 +36,18 @@ type entryRow struct {
 
 // keyRange returns the range that a request asks for.
 func keyRange(p *parameters) stoat.Range {
-	r := stoat.Prefix(p.bytes("prefix"))
-	from, after := p.bytes("from"), p.bytes("after")
-	if r.Reverse = p.yes("reverse"); r.Reverse {
-		if from != nil {
-			r.End = earlier(r.End, slices.Concat(from, []byte{0}))
-		}
-		if after != nil {
-			r.End = earlier(r.End, after)
-		}
+	r, after := stoat.Prefix(p.bytes("prefix")), p.bytes("after")
+	if r.Reverse = p.yes("reverse"); after == nil {
 		return r
 	}
-	r.Start = later(r.Start, from)
-	if after != nil {
-		r.Start = later(r.Start, slices.Concat(after, []byte{0}))
+	if !r.Reverse {
+		if start := slices.Concat(after, []byte{0}); bytes.Compare(start, r.Start) > 0 {
+			r.Start = start
+		}
+	} else if len(r.End) == 0 || bytes.Compare(after, r.End) < 0 {
+		r.End = after
 	}
 	return r
-}
-
-// earlier returns the lower of two bounds of which the first may be nil for none.
-func earlier(end, other []byte) []byte {
-	if len(end) == 0 || bytes.Compare(other, end) < 0 {
-		return other
-	}
-	return end
-}
-
-// later returns the higher of two bounds.
-func later(start, other []byte) []byte {
-	if bytes.Compare(other, start) > 0 {
-		return other
-	}
-	return start
 }
 
 func (h *Handler) keys(r *http.Request) (any, error) {
@@ -100,7 +80,7 @@ func (a *keysAnswer) fill(
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		row := entryRow{ID: formatBytes(key), Key: head(bytes.Clone(key), len(key), keyShown)}
+		row := entryRow{ID: formatBytes(key), Key: *start(key, keyShown)}
 		switch err := row.describe(b, key); {
 		case errors.Is(err, stoat.ErrNotFound): // it has expired since the loop began
 			continue
@@ -121,14 +101,14 @@ func (e *entryRow) describe(b stoat.KeySpace, key []byte) error {
 	if err != nil {
 		return err
 	}
-	var start []byte
+	e.Value = head(nil, size, previewShown)
 	if size < previewFrom {
-		if start, err = b.Get(key); err != nil {
+		value, err := b.Get(key)
+		if err != nil {
 			return err
 		}
-		start = bytes.Clone(start[:min(len(start), previewShown+1)])
+		e.Value = *start(value, previewShown)
 	}
-	e.Value = head(start, size, previewShown)
 	e.Expires, err = expiryOf(b, key)
 	return err
 }

@@ -29,22 +29,22 @@ type queryAnswer struct {
 	Micros  int64               `json:"micros"`
 }
 
-// place is where a page of a result begins.
-type place struct {
+// pageStart is where a page of a result begins.
+type pageStart struct {
 	left    int    // records that the query's own limit leaves; 0: no limit
 	mark    []byte // of the record before; or nil
 	skipped int    // records before, if no index gives the order
 }
 
-// append appends the place as parsePlace reads it.
-func (at *place) append(dst []byte) []byte {
+// append appends the start as parsePageStart reads it.
+func (at *pageStart) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(at.left))
 	dst = binary.AppendUvarint(dst, uint64(at.skipped))
 	return append(dst, at.mark...)
 }
 
-// parsePlace parses a place; that of the first page is empty.
-func parsePlace(p []byte) (at place, ok bool) {
+// parsePageStart parses a start; that of the first page is empty.
+func parsePageStart(p []byte) (at pageStart, ok bool) {
 	if p == nil {
 		return at, true
 	}
@@ -56,13 +56,13 @@ func parsePlace(p []byte) (at place, ok bool) {
 	if m <= 0 || skipped > skippedMost {
 		return at, false
 	}
-	return place{int(left), p[n+m:], int(skipped)}, true
+	return pageStart{int(left), p[n+m:], int(skipped)}, true
 }
 
 func (h *Handler) query(r *http.Request) (any, error) {
 	p := parametersOf(r)
 	name, text, limit := p.text("name"), p.text("q"), p.limit()
-	at, ok := parsePlace(p.bytes("after"))
+	at, ok := parsePageStart(p.bytes("after"))
 	if !ok {
 		p.wrong("after", "what the page before says is next")
 	}
@@ -71,13 +71,13 @@ func (h *Handler) query(r *http.Request) (any, error) {
 	}
 	a := queryAnswer{Rows: [][]json.RawMessage{}}
 	err := h.view(r.Context(), func(tx *stoat.Tx) error {
-		s, err := openStored(tx, name)
+		s, err := openStored(tx, name, collectionBucket, record.OpenStored)
 		if err != nil {
 			return err
 		}
 		q, err := ask.Parse(text, s.Fields(), tx.Now())
 		if err != nil {
-			return badf("%s", err)
+			return wrongQuery(err)
 		}
 		if n := q.Limit(); n > 0 && at.mark == nil && at.skipped == 0 {
 			at.left = min(n, 1<<30)
@@ -87,9 +87,19 @@ func (h *Handler) query(r *http.Request) (any, error) {
 	return a, err
 }
 
-// run reads the page of a result at a place.
+// wrongQuery returns the error of a query that cannot be parsed.
+func wrongQuery(err error) error {
+	p := &problem{status: http.StatusBadRequest, text: err.Error()}
+	var at *ask.Error
+	if errors.As(err, &at) {
+		p.column = at.Column
+	}
+	return p
+}
+
+// run reads the page of a result from a start on.
 func (a *queryAnswer) run(
-	ctx context.Context, tx *stoat.Tx, s *record.Stored, q record.Query[record.Row], at place,
+	ctx context.Context, tx *stoat.Tx, s *record.Stored, q record.Query[record.Row], at pageStart,
 	limit int,
 ) error {
 	start := time.Now()
@@ -137,7 +147,7 @@ func (a *queryAnswer) run(
 
 // goOn sets where the next page begins, unless the query wants no more records.
 func (a *queryAnswer) goOn(
-	q record.Query[record.Row], last *record.Row, at place, paged bool,
+	q record.Query[record.Row], last *record.Row, at pageStart, paged bool,
 ) (err error) {
 	n := len(a.Rows)
 	if at.left > 0 {

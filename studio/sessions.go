@@ -101,7 +101,7 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request) error {
 		Token string `json:"token"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
-		return badf("the request is no JSON: %v", err)
+		return badf("the request is not JSON: %v", err)
 	}
 	secret, ok := h.sessions.begin(request.Token)
 	if !ok {

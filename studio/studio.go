@@ -26,8 +26,8 @@ type Options struct {
 	// or followed, cannot be written anyway.
 	Write bool
 
-	// Allow decides whether a request may be answered, in the place of tokens, sessions, and the
-	// check that the request comes from this machine: for programs that serve the handler behind
+	// Allow decides whether a request may be answered, instead of tokens, sessions, and the check
+	// that the request comes from this machine: for programs that serve the handler behind
 	// their own authentication. What the browser says about the origin of a request is still
 	// checked, but not the name of the host: so it must check a credential, or r.Host as well. The
 	// address that a request comes from is not enough, since pages of other sites are in browsers at
@@ -45,7 +45,7 @@ type Handler struct {
 	routes   map[string]route
 	files    http.Handler
 	sessions *sessions
-	working  chan struct{} // a place for each request that is answered now
+	working  chan struct{} // a place for each request whose answer is computed
 	watching chan struct{} // for each stream of changes
 	sending  chan struct{} // for each download
 	large    chan struct{} // held while a large value is in memory

@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"mime"
@@ -52,7 +51,7 @@ func (h *Handler) value(r *http.Request) (any, error) {
 			return badf("the value has %d bytes", len(value))
 		}
 		rest := value[a.Offset:]
-		a.Value = head(bytes.Clone(rest[:min(len(rest), valueShown)]), len(rest), valueShown)
+		a.Value = *start(rest, valueShown)
 		a.Value.Size = len(value)
 		a.JSON = a.Offset == 0 && !a.Value.Cut && a.Value.Text != nil && json.Valid(value)
 		a.Expires, err = expiryOf(b, key)

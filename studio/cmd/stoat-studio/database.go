@@ -44,7 +44,7 @@ func readKey(name string) ([]byte, error) {
 	return keyfile.Parse(name, content)
 }
 
-// explain returns the error of opening the database with what the user can do, in the place of the
+// explain returns the error of opening the database with what the user can do, instead of the
 // advice for programmers.
 func explain(o *options, err error) error {
 	inner := errors.Unwrap(err)

@@ -44,11 +44,7 @@ func Parse(text string, fields []record.StoredField, now time.Time) (*Query, err
 		p.fields[f.Name] = columnOf(f)
 		p.names = append(p.names, f.Name)
 	}
-	q, err := p.query()
-	if err != nil {
-		return nil, err
-	}
-	return q, nil
+	return p.query()
 }
 
 // Of returns the query of a collection, without the limit. A query that states no order has any

@@ -120,6 +120,9 @@ func TestParse_findsWhatItSays(t *testing.T) {
 			"price = 0.25":                        {1},
 			"price < 1e-1":                        {0},
 			"price < inf and id = 1":              {1},
+			"price > -inf and id = 1":             {1},
+			"price < +inf and id = 1":             {1},
+			"price between -INF and -0.5":         {},
 			"good and id < 3":                     {0, 2},
 			"not good and id < 3":                 {1},
 			"good = false and id < 2":             {1},
@@ -197,7 +200,11 @@ func TestParse_saysWhatIsWrongAndWhere(t *testing.T) {
 			{`name = "äöü" and nobody`, 18, "nobody"},
 			{"id", 3, "a comparison of id, not the end"},
 			{"id = ", 6, "whole number, not the end"},
-			{"id = 1.5", 6, "id is a int64: write a whole number, not 1.5"},
+			{"id = 1.5", 6, "id has type int64: write a whole number, not 1.5"},
+			{"price = -x", 9, "write a number, not -"},
+			{"price = -nan", 9, "write a number, not -"},
+			{`id = "` + strings.Repeat("x", 39) + `ö"`, 6, `not "` + strings.Repeat("x", 39) + `…"`},
+			{`id = x"` + strings.Repeat("ab", 40) + `"`, 6, `not x"` + strings.Repeat("ab", 20) + `…"`},
 			{"id = 99999999999999999999", 6, "does not fit in 64 bits"},
 			{"id = 'x'", 6, `not "x"`},
 			{"name = Ulm", 8, "in quotes, not Ulm"},
@@ -246,7 +253,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	for _, text := range []string{"order by name, id desc limit 3", `tags has "\u00e4"`,
-		"born > now-1d",
+		"born > now-1d", "price > -inf",
 		"`order of the day` = 'x'", `token = x"00"`, "id in (0xff, -1)", "size = +0x", "price = nan"} {
 		f.Add(text)
 	}

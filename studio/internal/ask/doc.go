@@ -26,7 +26,7 @@
 // The type of the field decides how a literal is read:
 //
 //	integers      30  -1  0xff
-//	floats        1.5  2e9  inf  nan
+//	floats        1.5  2e9  inf  -inf  nan
 //	strings       "Ulm"  'Ulm', with the escapes of Go
 //	bools         true  false
 //	times         "2026-01-31"  "2026-01-31 12:00"  "2026-01-31T12:00:00.5+02:00"  now

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -53,7 +54,7 @@ func (p *parser) literal(c *column) (record.Value, error) {
 	}
 	v, err := p.value(c, t)
 	if err != "" {
-		return nil, &Error{t.column, fmt.Sprintf("%s is a %s: %s", c.name, c.typ, err)}
+		return nil, &Error{t.column, fmt.Sprintf("%s has type %s: %s", c.name, c.typ, err)}
 	}
 	return v, nil
 }
@@ -64,7 +65,7 @@ func (p *parser) value(c *column, t token) (v record.Value, wrong string) {
 	case c.integer():
 		return integer(t)
 	case c.float():
-		return float(t)
+		return p.float(t)
 	case c.kind == "bool":
 		if t.is("true") || t.is("false") {
 			return t.is("true"), ""
@@ -93,7 +94,7 @@ func integer(t token) (record.Value, string) {
 	}
 	n, err := strconv.ParseUint(strings.ReplaceAll(text, "_", ""), base, 64)
 	switch {
-	case t.kind != number || err != nil && !tooLarge(err):
+	case t.kind != number || err != nil && !errors.Is(err, strconv.ErrRange):
 		return nil, "write a whole number, not " + t.String()
 	case err != nil || negative && n > 1<<63:
 		return nil, t.String() + " does not fit in 64 bits"
@@ -105,14 +106,15 @@ func integer(t token) (record.Value, string) {
 	return int64(n), ""
 }
 
-// tooLarge reports whether a number was refused for its size alone.
-func tooLarge(err error) bool { return strings.HasSuffix(err.Error(), strconv.ErrRange.Error()) }
-
-// float returns a number.
-func float(t token) (record.Value, string) {
-	if t.is("nan") || t.is("inf") {
-		v, _ := strconv.ParseFloat(t.text, 64)
-		return v, ""
+// float returns a number; the token may be the sign of infinity.
+func (p *parser) float(t token) (record.Value, string) {
+	switch {
+	case t.is("nan"):
+		return math.NaN(), ""
+	case t.is("inf"), t.is("+") && p.skip("inf"):
+		return math.Inf(1), ""
+	case t.is("-") && p.skip("inf"):
+		return math.Inf(-1), ""
 	}
 	v, err := strconv.ParseFloat(strings.ReplaceAll(t.text, "_", ""), 64)
 	if t.kind != number || err != nil {

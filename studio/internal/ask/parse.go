@@ -180,7 +180,7 @@ func (p *parser) order(q *Query) error {
 			return err
 		}
 		if c.list || !c.scalar() {
-			return &Error{at, fmt.Sprintf("%s is a %s, which has no order", c.name, c.typ)}
+			return &Error{at, fmt.Sprintf("%s has type %s, which has no order", c.name, c.typ)}
 		}
 		way := p.peek()
 		desc := p.way()

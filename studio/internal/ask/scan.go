@@ -41,18 +41,21 @@ func (t token) String() string {
 	case quoted:
 		return strconv.Quote(cut(t.text))
 	case raw:
-		return "x" + strconv.Quote(hex.EncodeToString([]byte(cut(t.text))))
+		return "x" + strconv.Quote(cut(hex.EncodeToString([]byte(t.text))))
 	case name:
 		return "`" + cut(t.text) + "`"
 	}
 	return cut(t.text)
 }
 
-// cut shortens a text for messages.
+// cut shortens a text for messages, to whole characters.
 func cut(text string) string {
-	const most = 40
+	most := 40
 	if len(text) <= most {
 		return text
+	}
+	for most > 37 && !utf8.RuneStart(text[most]) {
+		most--
 	}
 	return text[:most] + "…"
 }

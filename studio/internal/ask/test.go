@@ -3,6 +3,7 @@ package ask
 import (
 	"fmt"
 
+	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/record"
 )
 
@@ -14,7 +15,7 @@ func (p *parser) test(not bool) (record.Predicate, error) {
 	case err != nil:
 		return record.Predicate{}, err
 	case !c.scalar():
-		return record.Predicate{}, &Error{at, fmt.Sprintf("%s is a %s, which cannot be compared",
+		return record.Predicate{}, &Error{at, fmt.Sprintf("%s has type %s, which cannot be compared",
 			c.name, c.typ)}
 	case c.list:
 		return p.has(&c, not)
@@ -183,8 +184,8 @@ func (p *parser) startsWith(c *column, not bool) (record.Predicate, error) {
 	}
 	t := p.take()
 	if c.kind != "string" {
-		return record.Predicate{}, &Error{t.column, fmt.Sprintf("%s is a %s: starts with is for strings",
-			c.name, c.typ)}
+		return record.Predicate{}, &Error{t.column, fmt.Sprintf("%s has type %s: starts with is for "+
+			"strings", c.name, c.typ)}
 	}
 	if t.kind != quoted {
 		return record.Predicate{}, &Error{t.column, "write the text in quotes, not " + t.String()}
@@ -193,11 +194,8 @@ func (p *parser) startsWith(c *column, not bool) (record.Predicate, error) {
 		return record.HasPrefix(c.name, t.text), nil
 	}
 	outside := []record.Predicate{record.Lt(c.name, t.text)}
-	for n := len(t.text) - 1; n >= 0; n-- {
-		if t.text[n] < 0xff {
-			outside = append(outside, record.Ge(c.name, t.text[:n]+string([]byte{t.text[n] + 1})))
-			break
-		}
+	if end := stoat.Prefix([]byte(t.text)).End; end != nil {
+		outside = append(outside, record.Ge(c.name, string(end)))
 	}
 	return orNil(c, record.Or(outside...)), nil
 }
@@ -212,7 +210,7 @@ func (p *parser) isNull(c *column, not bool) (record.Predicate, error) {
 		return record.Predicate{}, err
 	}
 	if !c.optional {
-		return record.Predicate{}, &Error{t.column, fmt.Sprintf("%s is a %s, which is never null",
+		return record.Predicate{}, &Error{t.column, fmt.Sprintf("%s has type %s, which is never null",
 			c.name, c.typ)}
 	}
 	if not {

@@ -44,7 +44,8 @@ func TestPage_tellsWhatConsumersHaveLost(t *testing.T) {
 	}))
 	w := visit(t, serve(t, studio.New(db, nil)))
 	w.click("crowd")
-	w.shows("7 behind, has lost 3 entries", "up to date", "There are more consumers.")
+	w.shows("7 behind, has lost 3 entries", "up to date",
+		"There are more consumers: these are the first by name.")
 	if n := await[int](w, `document.body.innerText.split('has lost').length - 1`); n != 1 {
 		t.Errorf("%d consumers have lost entries, not 1", n)
 	}

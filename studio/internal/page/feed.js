@@ -57,7 +57,7 @@ class Feed {
     return [list, el('h3', {}, 'Consumers'), rows.length === 0 ?
       nothing('Nobody consumes this feed.') :
       table('Consumers', [['Consumer'], ['Next', 'n'], ['Behind']], el('tbody', {}, rows)),
-    about.more ? nothing('There are more consumers.') : ''];
+    about.more ? nothing('There are more consumers: these are the first by name.') : ''];
   }
 
   restart() {

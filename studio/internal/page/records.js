@@ -58,7 +58,7 @@ class Records {
   }
 
   schema(about) {
-    const key = (about.key ?? []).map((k) => k.name);
+    const key = about.key ?? [];
     const fields = (about.fields ?? []).map((field) => el('tr', {},
       el('th', {scope: 'row'}, button(plain(field.name), () => this.insert(field.name),
         {class: 'word', title: 'Put it into the query'})),
@@ -141,7 +141,7 @@ class Records {
   /** fail shows an error, and where in the query it is if it tells. */
   fail(error, q) {
     this.results.replaceChildren();
-    const column = error.column ?? Number(/column (\d+)/.exec(error.message)?.[1]);
+    const {column} = error;
     if (!column) {
       this.trouble.replaceChildren(failure(error, error.status === 400 ? null : () => this.run()));
       return;

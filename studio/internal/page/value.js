@@ -47,7 +47,7 @@ export class Value {
     }
   }
 
-  /** leave has answers that are still to come ignored. */
+  /** leave drops answers that are still to come. */
   leave() { this.left = true; }
 
   back() {
