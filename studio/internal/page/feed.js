@@ -4,6 +4,7 @@ import {get} from './api.js';
 import {button, el, facts, failure, loading, nothing, share, table} from './dom.js';
 import {cell} from './cell.js';
 import {count, plain, plural, size, visible, when} from './show.js';
+import {Pages} from './pages.js';
 import {nameOf} from './place.js';
 import {poll} from './poll.js';
 import {go} from './route.js';
@@ -19,14 +20,20 @@ class Feed {
     this.about = el('div', {class: 'about'}, loading());
     this.order = el('input', {type: 'checkbox', id: 'oldest', on: {change: () =>
       go({...this.at, oldest: this.order.checked ? '1' : ''})}});
-    this.body = el('tbody', {});
-    this.foot = el('div', {class: 'foot', role: 'status'});
+    const body = el('tbody', {});
+    const foot = el('div', {class: 'foot', role: 'status'});
+    this.pages = new Pages(body, foot, {
+      ask: (after, signal) => get('entries', {name: nameOf(at.path), limit: pageSize, after,
+        reverse: this.at.oldest ? '' : '1'}, signal),
+      row,
+      say: (n) => (n > 0 ? plural(n, 'entry', 'entries') : 'There are no entries.'),
+    });
     root.append(this.about,
       el('div', {class: 'controls'}, el('h3', {}, 'Entries'),
         el('label', {class: 'check'}, this.order, 'oldest first'),
-        button('↻', () => this.restart(), {'aria-label': 'Read the entries again',
+        button('↻', () => this.pages.restart(), {'aria-label': 'Read the entries again',
           title: 'Read the entries again'})),
-      table('Entries', [['Number', 'n'], ['Time'], ['Entry']], this.body), this.foot);
+      table('Entries', [['Number', 'n'], ['Time'], ['Entry']], body), foot);
     this.update(at);
     poll('feed', {name: nameOf(at.path)}, this.ending.signal,
       (about) => this.about.replaceChildren(...this.describe(about)),
@@ -36,7 +43,7 @@ class Feed {
   update(at) {
     this.at = at;
     this.order.checked = Boolean(at.oldest);
-    this.restart();
+    this.pages.restart();
   }
 
   describe(about) {
@@ -60,37 +67,9 @@ class Feed {
     about.more ? nothing('There are more consumers: these are the first by name.') : ''];
   }
 
-  restart() {
-    this.asking?.abort();
-    this.next = undefined;
-    this.body.replaceChildren();
-    this.load();
-  }
-
-  async load() {
-    const asking = this.asking = new AbortController();
-    this.foot.replaceChildren(loading());
-    const {path, oldest} = this.at;
-    try {
-      const answer = await get('entries', {name: nameOf(path), limit: pageSize,
-        reverse: oldest ? '' : '1', after: this.next}, asking.signal);
-      this.body.append(...answer.entries.map(row));
-      this.next = answer.next;
-      const n = this.body.rows.length;
-      this.foot.replaceChildren(n === 0 ? nothing('There are no entries.') :
-        el('p', {}, this.next ? `${plural(n, 'entry', 'entries')} shown.` :
-          `${plural(n, 'entry', 'entries')}; these are all.`),
-      this.next ? button('More …', () => this.load(), {class: 'more'}) : '');
-    } catch (error) {
-      if (error.name !== 'AbortError') {
-        this.foot.replaceChildren(failure(error, () => this.load()));
-      }
-    }
-  }
-
   stop() {
     this.ending.abort();
-    this.asking?.abort();
+    this.pages.stop();
   }
 }
 

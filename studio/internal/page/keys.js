@@ -2,8 +2,9 @@
 
 import {get} from './api.js';
 import {fromParameter, fromText, parameter} from './bytes.js';
-import {button, el, failure, loading, nothing} from './dom.js';
+import {button, el} from './dom.js';
 import {edit} from './edit.js';
+import {Pages} from './pages.js';
 import {blobNodes, plain, plural, size, visible, when, writable} from './show.js';
 import {go, link} from './route.js';
 import {Value} from './value.js';
@@ -17,12 +18,21 @@ class Keys {
   constructor(root, at, bucket) {
     this.bucket = bucket;
     this.body = el('tbody', {});
-    this.foot = el('div', {class: 'foot', role: 'status'});
+    const foot = el('div', {class: 'foot', role: 'status'});
+    this.pages = new Pages(this.body, foot, {
+      ask: (after, signal) => {
+        const {path, prefix, reverse} = this.at;
+        return get('keys', {path, prefix, reverse, after, limit: pageSize}, signal);
+      },
+      row: (entry) => this.row(entry),
+      say: (n) => (n > 0 ? plural(n, 'key') :
+        this.at.prefix ? 'No key starts like this.' : 'There are no keys in this bucket.'),
+    });
     this.list = el('section', {class: 'list', 'aria-label': 'Keys'}, this.form(at),
       el('table', {class: 'entries'},
         el('thead', {}, el('tr', {}, el('th', {scope: 'col'}, 'Key'),
           el('th', {scope: 'col'}, 'Value'), el('th', {scope: 'col', class: 'n'}, 'Size'))),
-        this.body), this.foot);
+        this.body), foot);
     this.side = el('section', {class: 'side', 'aria-label': 'Value', hidden: true});
     this.box = el('div', {class: 'beside'}, this.list, this.side);
     root.append(this.box);
@@ -42,14 +52,14 @@ class Keys {
     }},
     el('label', {for: 'prefix'}, 'Prefix'), this.prefix,
     el('label', {class: 'check'}, this.reverse, 'last first'),
-    button('↻', () => this.restart(), {'aria-label': 'Read the keys again',
+    button('↻', () => this.pages.restart(), {'aria-label': 'Read the keys again',
       title: 'Read the keys again'}),
     this.bucket.write && button('New key …', () => this.create(), {class: 'act'}));
   }
 
   create() {
     edit(this.bucket.path, null, (key) => {
-      this.restart();
+      this.pages.restart();
       go({...this.at, key: parameter(key), as: '', offset: ''});
     });
   }
@@ -75,7 +85,7 @@ class Keys {
       if (parameter(fromText(this.prefix.value)) !== (at.prefix ?? '')) { // went back
         this.prefix.value = writable(fromParameter(at.prefix ?? ''));
       }
-      this.restart();
+      this.pages.restart();
     }
     this.select(at);
   }
@@ -96,48 +106,7 @@ class Keys {
       this.value = null;
       this.side.replaceChildren();
     } else {
-      this.value = new Value(this.side, at, this.bucket, () => this.restart());
-    }
-  }
-
-  restart() {
-    this.asking?.abort();
-    this.next = undefined;
-    this.body.replaceChildren();
-    this.load();
-  }
-
-  async load() {
-    const asking = this.asking = new AbortController();
-    this.foot.replaceChildren(loading());
-    const {path, prefix, reverse} = this.at;
-    try {
-      const parameters = {path, prefix, reverse, after: this.next, limit: pageSize};
-      const answer = await get('keys', parameters, asking.signal);
-      const first = this.body.rows.length;
-      this.body.append(...answer.entries.map((entry) => this.row(entry)));
-      this.next = answer.next;
-      this.tell();
-      if (first > 0) {
-        this.body.rows[first]?.querySelector('a').focus();
-      }
-    } catch (error) {
-      if (error.name !== 'AbortError') {
-        this.foot.replaceChildren(failure(error, () => this.load()));
-      }
-    }
-  }
-
-  tell() {
-    const n = this.body.rows.length;
-    if (n === 0) {
-      this.foot.replaceChildren(nothing(
-        this.at.prefix ? 'No key starts like this.' : 'There are no keys in this bucket.'));
-    } else if (this.next === undefined) {
-      this.foot.replaceChildren(el('p', {}, plural(n, 'key'), '; these are all.'));
-    } else {
-      this.foot.replaceChildren(el('p', {}, `${plural(n, 'key')} shown.`),
-        button('More …', () => this.load(), {class: 'more'}));
+      this.value = new Value(this.side, at, this.bucket, () => this.pages.restart());
     }
   }
 
@@ -164,6 +133,6 @@ class Keys {
 
   stop() {
     clearTimeout(this.waiting);
-    this.asking?.abort();
+    this.pages.stop();
   }
 }
