@@ -20,6 +20,8 @@ const (
 	followPause = time.Second
 	// followShare is how much longer than opening the database takes it is shown at least.
 	followShare = 10
+	// followWait is how long a request waits for a newer state if there is one already.
+	followWait = time.Second
 	// clockStep is the least time in which every file system gives two writes of a file different
 	// times. A state of files that are younger may lack a write that changed no time.
 	clockStep = 3 * time.Second
@@ -104,19 +106,24 @@ func (f *follower) release(s *state) {
 	}
 }
 
-// refresh looks at the files if it is time, and waits until what has changed is open. While the
-// look of another request runs, the state before it is good enough: an opening that takes long
-// delays the request that began it only.
+// refresh looks at the files if it is time, and waits until what has changed is open. The state
+// before is good enough if that takes long, and for other requests meanwhile.
 func (f *follower) refresh(ctx context.Context) error {
-	now := f.now()
+	now, good := f.now(), f.state != nil && f.err == nil
 	due := f.checked.IsZero() || now.Sub(f.checked) >= max(followPause, followShare*f.took)
 	if f.looking == nil && due && !f.closed {
 		f.checked, f.looking = now, make(chan struct{})
-		go f.look(now, f.state != nil && f.err == nil)
+		go f.look(now, good)
 	} else if f.looking == nil || f.state != nil || f.err != nil {
 		return nil
 	}
-	return f.wait(ctx)
+	if !good {
+		return f.wait(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, followWait)
+	defer cancel()
+	_ = f.wait(ctx)
+	return nil
 }
 
 // wait waits for the end of the look that runs, without the lock.

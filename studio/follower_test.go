@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stoatdb/stoat"
@@ -133,6 +134,10 @@ func slowly(f *follower) (began <-chan struct{}, let chan<- struct{}) {
 }
 
 func TestFollower_delaysNobodyWhileItOpens(t *testing.T) {
+	synctest.Test(t, delaysNobodyWhileItOpens) // in which time passes at once
+}
+
+func delaysNobodyWhileItOpens(t *testing.T) {
 	db, dir := onDisk(t)
 	ok(t, db.Put([]byte("key"), []byte("old")))
 	f, c := followed(t, dir)
@@ -141,22 +146,15 @@ func TestFollower_delaysNobodyWhileItOpens(t *testing.T) {
 	ok(t, db.Put([]byte("key"), []byte("new")))
 	c.add(time.Hour)
 	began, let := slowly(f)
-	impatient, cancel := context.WithCancel(t.Context())
-	waited := make(chan error)
-	go func() {
-		_, _, err := f.acquire(impatient)
-		waited <- err
-	}()
+	waited := make(chan string)
+	go func() { waited <- valueOf(t, f, "key") }()
 	<-began
 	release()
-	cancel() // who uses the state before waits for nothing
-	used, release, err := f.acquire(impatient)
-	ok(t, err)
-	value, err := used.Get([]byte("key"))
-	ok(t, err)
-	equal(t, string(value), "old")
-	release()
-	equal(t, statusOf(<-waited), http.StatusServiceUnavailable)
+	begun := time.Now()
+	equal(t, valueOf(t, f, "key"), "old") // another request, at once
+	equal(t, time.Since(begun), 0)
+	equal(t, <-waited, "old") // the request that began it, after a moment
+	equal(t, time.Since(begun), followWait)
 	close(let)
 	f.mu.Lock()
 	if f.looking != nil {
