@@ -11,7 +11,7 @@ type blob struct {
 	Text   *string `json:"text,omitempty"` // the same, if it is valid UTF-8
 	Size   int     `json:"size"`           // of the whole
 	Cut    bool    `json:"cut,omitempty"`  // there is more than is shown
-	JSON   bool    `json:"json,omitempty"` // the text is JSON, to be shown as it is written
+	JSON   bool    `json:"json,omitempty"` // the text is JSON
 }
 
 // keyShown is how much of a key or a name is shown where there are many of them.

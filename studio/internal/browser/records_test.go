@@ -60,27 +60,30 @@ func TestPage_pointsIntoAQueryThatIsWrong(t *testing.T) {
 	w.takeTroubles() // the browser reports the status 400
 }
 
-func TestPage_showsJSONAsItIsStored(t *testing.T) {
+func TestPage_showsNumbersAndTextsOfJSON(t *testing.T) {
 	t.Parallel()
 	type thing struct {
-		ID  int64 `stoat:"id,key"`
-		Big uint64
+		ID   int64 `stoat:"id,key"`
+		Big  uint64
+		Name string
 	}
 	db := memory(t)
 	things, err := record.Open(db, "things", &record.Options[thing]{Codec: record.CodecJSON})
 	ok(t, err)
 	entries, err := feed.Open(db, "entries", &feed.Options[thing]{Encoding: feed.EncodingJSON})
 	ok(t, err)
-	big := &thing{ID: 7, Big: 12345678901234567891} // JavaScript has no such number
+	// JavaScript has no such number, and Go escapes such a text.
+	big := &thing{7, 12345678901234567891, "<\u202e>"}
 	ok(t, db.Update(func(tx *stoat.Tx) error {
 		if _, err := entries.Append(tx, big); err != nil {
 			return err
 		}
 		return things.Put(tx, big)
 	}))
+	const shown = `{"ID": 7, "Big": 12345678901234567891, "Name": "<\u{202e}>"}`
 	w := visit(t, serve(t, studio.New(db, nil)))
 	w.click("things")
-	w.shows(`{"ID": 7, "Big": 12345678901234567891}`)
+	w.shows(shown)
 	w.click("entries")
-	w.shows("1 entry", `{"ID": 7, "Big": 12345678901234567891}`)
+	w.shows("1 entry", shown)
 }

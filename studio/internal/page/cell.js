@@ -27,8 +27,20 @@ export function cell(v) {
     JSON.stringify(v, (_, inner) => (isBlob(inner) ? blobText(inner) : inner)))];
 }
 
+const string = /"(?:[^"\\]|\\.)*"/gs;
+
+/** unescaped returns a string of JSON without the escapes that it does not need. */
+function unescaped(text) {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
 /** compact returns an element that shows JSON on a line. */
 function compact(text) {
-  return el('span', {class: 'inline'}, jsonNodes(text).map((node, i, all) =>
-    (String(node).startsWith('\n') ? (all[i - 1] === ',' ? ' ' : '') : node)));
+  const nodes = jsonNodes(text.replace(string, unescaped));
+  return el('span', {class: 'inline'}, nodes.map((node, i) =>
+    (String(node).startsWith('\n') ? (nodes[i - 1] === ',' ? ' ' : '') : node)));
 }
