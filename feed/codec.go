@@ -33,8 +33,9 @@ type codec[T any] interface {
 	append(dst []byte, v *T) ([]byte, error)
 	// decode decodes p into *into; a []byte refers to p afterwards.
 	decode(s *session, p []byte, into *T) error
-	// schema returns the number of the schema that append uses, or 0 if there is none.
-	schema() int
+	// needs returns how many schemas the feed must have, up to the one that append uses, or 0 if
+	// there is none.
+	needs() int
 }
 
 // newCodec returns the codec for T.
@@ -80,7 +81,7 @@ func (rawCodec[T]) decode(_ *session, p []byte, into *T) error {
 	return nil
 }
 
-func (rawCodec[T]) schema() int { return 0 }
+func (rawCodec[T]) needs() int { return 0 }
 
 // jsonCodec stores values as JSON.
 type jsonCodec[T any] struct{}
@@ -98,12 +99,12 @@ func (jsonCodec[T]) decode(_ *session, p []byte, into *T) error {
 	return json.Unmarshal(p, into)
 }
 
-func (jsonCodec[T]) schema() int { return 0 }
+func (jsonCodec[T]) needs() int { return 0 }
 
 // structCodec stores structs, and their schemas separately.
 type structCodec[T any] struct {
 	layout *layout.Layout // numbered by prepare, then immutable
-	number int            // of its schema
+	needed int            // how many schemas there are up to its own; the numbers may have gaps
 
 	learning sync.Mutex
 	decoders atomic.Pointer[decoderMap]
@@ -117,6 +118,7 @@ func (c *structCodec[T]) name() string { return structFormat }
 func (c *structCodec[T]) prepare(tx *stoat.Tx, schemas *stoat.Bucket) error {
 	schema := c.layout.Schema()
 	schema.Number = 0
+	needs := 1
 	for key, p := range schemas.Scan(stoat.Range{}) {
 		old, err := parseSchema(key, p)
 		if err == nil {
@@ -127,10 +129,11 @@ func (c *structCodec[T]) prepare(tx *stoat.Tx, schemas *stoat.Bucket) error {
 				c.layout.Type(), err)
 		}
 		if old.Equal(schema) {
-			c.layout, c.number = c.layout.Numbered(old.Number), int(old.Number)
+			c.layout, c.needed = c.layout.Numbered(old.Number), needs
 			return tx.Err()
 		}
 		schema.Number = old.Number
+		needs++
 	}
 	if err := tx.Err(); err != nil {
 		return err
@@ -139,14 +142,14 @@ func (c *structCodec[T]) prepare(tx *stoat.Tx, schemas *stoat.Bucket) error {
 		return errUnprepared
 	}
 	schema.Number++
-	c.layout, c.number = c.layout.Numbered(schema.Number), int(schema.Number)
+	c.layout, c.needed = c.layout.Numbered(schema.Number), needs
 	if _, err := c.learn(schema); err != nil {
 		return err
 	}
 	return schemas.Put(schemaKey(schema.Number), schema.Append(nil))
 }
 
-func (c *structCodec[T]) schema() int { return c.number }
+func (c *structCodec[T]) needs() int { return c.needed }
 
 // learn compiles a decoder for a schema.
 func (c *structCodec[T]) learn(schema *layout.Schema) (*layout.Decoder, error) {

@@ -22,9 +22,7 @@ func ExampleReindex() {
 
 	messages, err := feed.Open[Message](db, "messages", nil)
 	if errors.Is(err, feed.ErrInconsistent) {
-		if err = feed.Reindex(db, "messages"); err == nil {
-			messages, err = feed.Open[Message](db, "messages", nil)
-		}
+		messages, err = feed.Reindex[Message](db, "messages", nil)
 	}
 	if err != nil {
 		log.Fatal(err)
@@ -45,4 +43,22 @@ func ExampleReindex() {
 	// 0 false "Hello"
 	// 1 true ""
 	// 2 false "How are you?"
+}
+
+// A tool mends any feed after a salvage, without its type.
+func ExampleReindexStored() {
+	parent, err := os.MkdirTemp("", "stoat")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(parent)
+	db := salvagedMessages(parent)
+	defer db.Close()
+
+	if err := feed.ReindexStored(db, "messages"); err != nil {
+		log.Fatal(err)
+	}
+	_, err = feed.Open[Message](db, "messages", nil)
+	fmt.Println(err)
+	// Output: <nil>
 }

@@ -37,6 +37,15 @@ func nextEdition(before uint64, added []byte) uint64 {
 // newest returns the last edition.
 func (l lineage) newest() uint64 { return l[len(l)-1] }
 
+// check returns an error unless the newest edition is that of the state, as it is not if
+// schemas are lost.
+func (l lineage) check(edition uint64) error {
+	if l.newest() != edition {
+		return damaged("the edition of the schemas is %x, that of the state %x", l.newest(), edition)
+	}
+	return nil
+}
+
 // session returns the feed's session in tx, or [ErrOutdated] if the feed there is not the one that
 // was opened.
 func (f *Feed[T]) session(tx *stoat.Tx) (*session, error) {
@@ -67,9 +76,8 @@ func (f *Feed[T]) learnEditions(s *session) error {
 		if len(present) < len(*known) || !slices.Equal(present[:len(*known)], *known) {
 			return ErrOutdated
 		}
-		if present.newest() != s.edition {
-			return damaged("the edition of the schemas is %x, that of the state %x", present.newest(),
-				s.edition)
+		if err := present.check(s.edition); err != nil {
+			return err
 		}
 		if f.known.CompareAndSwap(known, &present) { // it only grows
 			return nil
@@ -90,10 +98,19 @@ func (s *session) lineage() (lineage, error) {
 	return lineageOf(s.tx, string(format), schemas)
 }
 
+// checkEdition returns an error unless the stored schemas are those that the state knows.
+func (s *session) checkEdition() error {
+	present, err := s.lineage()
+	if err != nil {
+		return err
+	}
+	return present.check(s.edition)
+}
+
 // checkSchema returns ErrOutdated unless the schema with which the feed writes is stored in this
 // transaction, which may see a state from before the feed was opened.
 func (f *Feed[T]) checkSchema(s *session) error {
-	if slices.Index(*f.known.Load(), s.edition) < f.codec.schema() {
+	if slices.Index(*f.known.Load(), s.edition) < f.codec.needs() {
 		return fmt.Errorf("feed %q: %w", f.name, ErrOutdated)
 	}
 	return nil

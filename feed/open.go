@@ -106,6 +106,9 @@ func (f *Feed[T]) create(tx *stoat.Tx) error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkEdition(); err != nil { // the number of a lost schema would be used again
+		return fmt.Errorf("%w; %s", err, toMend)
+	}
 	if err := f.prepare(s); err != nil {
 		return err
 	}
@@ -132,7 +135,8 @@ func (f *Feed[T]) createBuckets(tx *stoat.Tx) error {
 	if err := markChecked(tx, root); err != nil {
 		return err
 	}
-	return root.Put([]byte(stateKey), new(state).append(nil)) // the edition follows
+	empty := state{edition: nextEdition(0, []byte(f.codec.name()))}
+	return root.Put([]byte(stateKey), empty.append(nil))
 }
 
 // prepare stores the schema, if it is new, and reads what is stored.

@@ -1,173 +1,66 @@
 package feed
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/stoatdb/stoat"
 )
 
-// Reindex repairs a feed that [Open] refuses with [ErrInconsistent], because a salvage lost part of
-// it. Entries lost between others become redacted, and those lost before all others expired, so
-// each remaining entry keeps its number. Consumers keep their cursors. Sublogs are removed; the
-// next Open rebuilds them, without the redacted entries.
+// Reindex is [Open] for a feed that Open refuses with [ErrInconsistent], because a salvage lost
+// part of it: it first makes the parts agree. Entries lost between others become redacted, and
+// those lost before all others expired, so each remaining entry keeps its number. Consumers keep
+// their cursors. Sublogs are built again, without the redacted entries.
 //
-// It does not need the Go type, and works in one transaction, which can be larger than memory.
-func Reindex(db *stoat.DB, name string) error {
+// If the salvage lost the schema of remaining entries, which says what their fields are, Reindex
+// derives it from T, which must be the type that they were appended with. The rest of the feed
+// proves whether it is; if not, or if more than one such schema is lost, the error says which
+// entries these are, and nothing changes.
+//
+// It works in one transaction, which can be larger than memory, before it builds sublogs.
+func Reindex[T any](db *stoat.DB, name string, options *Options[T]) (*Feed[T], error) {
+	if options == nil {
+		options = &Options[T]{}
+	}
+	f, err := newFeed(name, options)
+	if err == nil {
+		err = db.Update(f.reindex)
+	}
+	if err == nil {
+		err = f.open(db)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reindex feed %q: %w", name, err)
+	}
+	return f, nil
+}
+
+// reindex rebuilds the stored feed.
+func (f *Feed[T]) reindex(tx *stoat.Tx) error {
+	b, err := newRebuild(tx, f.name)
+	if err == nil {
+		err = f.checkFormat(b.session())
+	}
+	if err != nil {
+		return err
+	}
+	if c, ok := f.codec.(*structCodec[T]); ok {
+		b.own = c.layout
+	}
+	return b.run()
+}
+
+// ReindexStored is [Reindex] for programs without the Go type: it cannot restore the schema of
+// entries. It does not open the feed, of which the next [Open] builds the sublogs.
+func ReindexStored(db *stoat.DB, name string) error {
 	err := db.Update(func(tx *stoat.Tx) error {
-		root, err := tx.Bucket([]byte(name))
+		b, err := newRebuild(tx, name)
 		if err != nil {
 			return err
 		}
-		if _, err := root.Get([]byte(formatKey)); err != nil {
-			return fmt.Errorf("it is not a feed, or its format is lost: %w", err)
-		}
-		return (&rebuild{tx: tx, root: root}).run()
+		return b.run()
 	})
 	if err != nil {
 		return fmt.Errorf("reindex feed %q: %w", name, err)
 	}
 	return nil
-}
-
-// rebuild recreates everything that derives from the entries of a feed.
-type rebuild struct {
-	tx       *stoat.Tx
-	root     *stoat.Bucket
-	entries  *stoat.Bucket
-	redacted lists
-	state
-	end    uint64 // size of all encoded values up to the last entry, in bytes
-	latest uint64 // when the last entry was appended
-}
-
-func (b *rebuild) run() error {
-	var err error
-	for _, name := range []string{consumersBucket, schemasBucket} {
-		if _, err := b.root.CreateBucketIfNotExists([]byte(name)); err != nil {
-			return err
-		}
-	}
-	if b.entries, err = b.root.CreateBucketIfNotExists([]byte(entriesBucket)); err != nil {
-		return err
-	}
-	for _, name := range []string{sublogsBucket, redactedBucket} {
-		err := b.root.DeleteBucket([]byte(name))
-		if err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
-			return err
-		}
-		bucket, err := b.root.CreateBucket([]byte(name))
-		if err != nil {
-			return err
-		}
-		b.redacted.bucket = bucket // redactedBucket comes last
-	}
-	if err := b.bounds(); err != nil {
-		return err
-	}
-	if err := b.fill(); err != nil {
-		return err
-	}
-	return b.finish()
-}
-
-// bounds determines which entries exist or may have existed.
-func (b *rebuild) bounds() error {
-	p, err := b.root.Get([]byte(stateKey))
-	if err != nil && !errors.Is(err, stoat.ErrNotFound) {
-		return err
-	}
-	if err != nil || b.state.parse(p) != nil {
-		b.state = state{}
-	}
-	if err := b.entries.DeleteRange(stoat.Range{End: entryKey(b.first)}); err != nil {
-		return err
-	}
-	for key := range b.entries.Keys(stoat.Range{Reverse: true, Limit: 1}) {
-		last, err := parseKey(key)
-		if err != nil {
-			return err
-		}
-		b.next = max(b.next, last+1)
-	}
-	consumers, err := b.root.Bucket([]byte(consumersBucket))
-	if err != nil {
-		return err
-	}
-	for name, p := range consumers.Scan(stoat.Range{}) {
-		at, err := parseCursor(name, p)
-		if err != nil {
-			return err
-		}
-		b.next = max(b.next, at)
-	}
-	first := b.next
-	for key := range b.entries.Keys(stoat.Range{Limit: 1}) {
-		if first, err = parseKey(key); err != nil {
-			return err
-		}
-	}
-	b.first = first
-	return b.tx.Err()
-}
-
-// fill redacts the entries missing between the first one and the end, and lists all redacted ones.
-func (b *rebuild) fill() error {
-	at := b.first
-	for key, p := range b.entries.Scan(stoat.Range{}) {
-		seq, err := parseKey(key)
-		if err != nil {
-			return err
-		}
-		if err := b.redact(at, seq); err != nil {
-			return err
-		}
-		e, err := parseEntry(seq, p)
-		if err != nil {
-			return err
-		}
-		if e.redacted {
-			err = b.redacted.add("", seq)
-		}
-		if err != nil {
-			return err
-		}
-		b.end, b.latest, at = max(b.end, e.before+uint64(len(e.value))), max(b.latest, e.at), seq+1
-	}
-	if err := b.tx.Err(); err != nil {
-		return err
-	}
-	if err := b.redact(at, b.next); err != nil {
-		return err
-	}
-	return b.redacted.flush()
-}
-
-// redact stores redacted entries in place of those from start, inclusive, to end, exclusive.
-func (b *rebuild) redact(start, end uint64) error {
-	e := stored{redacted: true, at: b.latest, before: b.end}
-	for seq := start; seq < end; seq++ {
-		if err := b.entries.Put(entryKey(seq), e.append(nil)); err != nil {
-			return err
-		}
-		if err := b.redacted.add("", seq); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// finish stores the state, and that the feed is consistent.
-func (b *rebuild) finish() error {
-	known, err := (&session{tx: b.tx, root: b.root}).lineage()
-	if err != nil {
-		return err
-	}
-	b.state.latest = max(b.state.latest, b.latest)
-	b.written, b.checked = max(b.written, b.end), min(b.checked, b.next)
-	b.sublogs, b.edition = nil, known.newest()
-	if err := b.root.Put([]byte(stateKey), b.state.append(nil)); err != nil {
-		return err
-	}
-	return markChecked(b.tx, b.root)
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
+// toMend says what to do about a feed whose parts disagree.
+const toMend = "call feed.Reindex, or run stoat record reindex"
+
 // checkSalvaged returns an error if the database was salvaged and the parts of the feed disagree.
 // It checks once for each salvage, if it can record that.
 func (f *Feed[T]) checkSalvaged(db *stoat.DB) error {
@@ -58,8 +61,7 @@ func (f *Feed[T]) checkIn(tx *stoat.Tx) (checked bool, err error) {
 		err = f.verify(s)
 	}
 	if err != nil {
-		return false, fmt.Errorf("%w: %w; call feed.Reindex, or run stoat record reindex",
-			ErrInconsistent, err)
+		return false, fmt.Errorf("%w: %w; %s", ErrInconsistent, err, toMend)
 	}
 	return true, nil
 }

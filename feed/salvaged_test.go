@@ -90,8 +90,8 @@ func TestOpen_noticesWhatASalvageHasLost(t *testing.T) {
 					t.Errorf("the error does not say %s: %v", part, err)
 				}
 			}
-			ok(t, feed.Reindex(db, "feed"))
-			f := open(t, db, &feed.Options[post]{Sublogs: sublogs()})
+			f, err := feed.Reindex(db, "feed", &feed.Options[post]{Sublogs: sublogs()})
+			ok(t, err)
 			checkMended(t, db, f, c.name, c.kept)
 		})
 	}
@@ -156,18 +156,18 @@ func TestReindex_doesNotGuessACursor(t *testing.T) {
 		_, err := feed.Open[post](db, "feed", nil)
 		wantErr(t, err, feed.ErrInconsistent)
 		wantErr(t, err, stoat.ErrCorrupt)
-		wantErr(t, feed.Reindex(db, "feed"), stoat.ErrCorrupt)
+		wantErr(t, feed.ReindexStored(db, "feed"), stoat.ErrCorrupt)
 	}
 }
 
 func TestReindex_isNoWayToMakeAFeed(t *testing.T) {
 	db := memory(t)
-	wantErr(t, feed.Reindex(db, "none"), stoat.ErrBucketNotFound)
+	wantErr(t, feed.ReindexStored(db, "none"), stoat.ErrBucketNotFound)
 	update(t, db, func(tx *stoat.Tx) {
 		_, err := tx.CreateBucket([]byte("plain"))
 		ok(t, err)
 	})
-	if err := feed.Reindex(db, "plain"); !errors.Is(err, stoat.ErrNotFound) {
+	if err := feed.ReindexStored(db, "plain"); !errors.Is(err, stoat.ErrNotFound) {
 		t.Errorf("a bucket that is no feed: %v", err)
 	}
 }

@@ -64,9 +64,8 @@ func openStored(tx *stoat.Tx, name string) (*Stored, error) {
 		return nil, err
 	}
 	known, err := s.lineage()
-	if err == nil && known.newest() != s.edition {
-		err = damaged("the edition of the schemas is %x, that of the state %x", known.newest(),
-			s.edition)
+	if err == nil {
+		err = known.check(s.edition)
 	}
 	if err != nil {
 		return nil, err

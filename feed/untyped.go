@@ -69,7 +69,7 @@ func (c *untypedCodec) decode(s *session, p []byte, into *StoredValue) error {
 	return nil
 }
 
-func (c *untypedCodec) schema() int { return 0 }
+func (c *untypedCodec) needs() int { return 0 }
 
 // fieldsOf returns what reads the fields of an encoded struct.
 func (c *untypedCodec) fieldsOf(s *session, p []byte) (*untyped, error) {

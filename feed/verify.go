@@ -12,9 +12,13 @@ import (
 // errDisagree is wrapped by all errors about parts of a feed that disagree.
 var errDisagree = errors.New("stored data is inconsistent")
 
-// verify returns an error if entries, redactions, consumers and sublogs disagree.
+// verify returns an error if entries, schemas, redactions, consumers and sublogs
+// disagree.
 func (f *Feed[T]) verify(s *session) error {
 	if err := f.checkFormat(s); err != nil {
+		return err
+	}
+	if err := s.checkEdition(); err != nil {
 		return err
 	}
 	v := verification[T]{f: f, s: s, expected: s.first}

@@ -20,9 +20,9 @@ records. In a feed of package feed, entries that are lost between others become
 redacted, and the program that opens the feed rebuilds its sublogs. Each NAME is
 done in one transaction.
 
-Collections whose records are JSON or gob need the program that has their type:
-it calls record.Reindex. record.Open and feed.Open tell a program if there is
-something to repair.`,
+Collections whose records are JSON or gob, and feeds of which a schema is lost,
+need the program that has their type: it calls record.Reindex or feed.Reindex.
+record.Open and feed.Open tell a program if there is something to repair.`,
 		Min: 3, Max: cmdline.Unlimited,
 		Flags: cmdline.NewFlags(),
 		Run: func(s *stdio, args []string) error {
@@ -58,7 +58,7 @@ func reindexAll(s *stdio, db *stoat.DB, names []string) error {
 			if isFeed, err := b.Has([]byte("format")); err != nil || !isFeed {
 				return err
 			}
-			again = feed.Reindex
+			again = feed.ReindexStored
 			return nil
 		})
 		if err == nil {
