@@ -39,7 +39,8 @@ func (d distant) Create(ctx context.Context, name string, body []byte) error {
 }
 
 // shippedOneByOne returns the objects of a database whose transactions are in log objects of their
-// own, the first flushed of them in tables, too.
+// own, the first flushed of them in tables, too. It waits for the states, which are stored in the
+// background after every 64 log objects.
 func shippedOneByOne(t testing.TB, n, flushed int) *memstore.Store {
 	t.Helper()
 	store := memstore.New()
@@ -47,13 +48,15 @@ func shippedOneByOne(t testing.TB, n, flushed int) *memstore.Store {
 	for i := range n {
 		ok(t, db.Put(fmt.Appendf(nil, "key%d", i), []byte("value")))
 		ok(t, db.Ship(t.Context()))
-		for i+1 == flushed && tablesIn(t, store) == 0 {
+		if i+1 == flushed {
 			ok(t, db.Flush())
-			ok(t, db.Ship(t.Context()))
+			for pendingIn(t, store) > 0 {
+				ok(t, db.Ship(t.Context()))
+			}
 		}
-	}
-	for n > 64 && stateIn(t, store) < uint64(flushed) {
-		runtime.Gosched() // it is stored in the background
+		for len(names(t, store, "log/")) >= int(stateIn(t, store))+64 {
+			runtime.Gosched()
+		}
 	}
 	return store
 }
@@ -66,11 +69,12 @@ func stateIn(t testing.TB, store objstore.Store) uint64 {
 	return s.Number
 }
 
-func tablesIn(t testing.TB, store objstore.Store) int {
+// pendingIn returns how many log objects have commits that are in no table.
+func pendingIn(t testing.TB, store objstore.Store) int {
 	t.Helper()
-	listed, err := store.List(t.Context(), "data/", "", 1000)
+	end, err := logOf(t, store).End(t.Context())
 	ok(t, err)
-	return len(listed)
+	return len(end.Pending)
 }
 
 func TestOpenReader_takesThreeRoundTrips(t *testing.T) {
