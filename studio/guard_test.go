@@ -237,7 +237,7 @@ func TestGuard_answersOnTheLoopbackInterfaceOnly(t *testing.T) {
 	refused(t, w.Code, w.Body.String(), http.StatusForbidden, "loopback")
 }
 
-func TestAllow_decidesInThePlaceOfSessions(t *testing.T) {
+func TestAllow_decidesInsteadOfSessions(t *testing.T) {
 	h := New(memory(t), &Options{
 		Allow: func(r *http.Request) bool { return r.Header.Get("User") == "ann" },
 	})

@@ -236,7 +236,7 @@ func TestKeys_areListedThoughAValueIsDamaged(t *testing.T) {
 func base64Key(id string) (string, error) {
 	names, good := parsePath(id)
 	if !good || len(names) != 1 {
-		return "", fmt.Errorf("%q is no key", id)
+		return "", fmt.Errorf("%q is not a key", id)
 	}
 	return string(names[0]), nil
 }
