@@ -89,10 +89,26 @@ func (b *rebuild) bounds() error {
 	for key := range b.entries.Keys(stoat.Range{Reverse: true, Limit: 1}) {
 		last, err := parseKey(key)
 		if err != nil {
-			return err
+			return b.giveUp(err)
 		}
 		b.next = max(b.next, last+1)
 	}
+	if err := b.consumers(); err != nil {
+		return err
+	}
+	first := b.next
+	for key := range b.entries.Keys(stoat.Range{Limit: 1}) {
+		if first, err = parseKey(key); err != nil {
+			return b.giveUp(err)
+		}
+	}
+	b.first = first
+	return b.tx.Err()
+}
+
+// consumers makes sure that the entries that consumers have handled count as having existed. It
+// guesses no cursor: the consumer would handle entries again or never.
+func (b *rebuild) consumers() error {
 	consumers, err := b.root.Bucket([]byte(consumersBucket))
 	if err != nil {
 		return err
@@ -100,42 +116,36 @@ func (b *rebuild) bounds() error {
 	for name, p := range consumers.Scan(stoat.Range{}) {
 		at, err := parseCursor(name, p)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w; in the bucket %q within %q, delete the key %q, and the consumer "+
+				"starts at the oldest entry, or put the number of the entry that it handles next "+
+				"there, as a uvarint; then reindex", err, consumersBucket, b.name, name)
 		}
 		b.next = max(b.next, at)
 	}
-	first := b.next
-	for key := range b.entries.Keys(stoat.Range{Limit: 1}) {
-		if first, err = parseKey(key); err != nil {
-			return err
-		}
-	}
-	b.first = first
 	return b.tx.Err()
+}
+
+// giveUp returns the error of entries that cannot be read, with what to do about them.
+func (b *rebuild) giveUp(err error) error {
+	return fmt.Errorf("%w; to give up what cannot be read, delete it from the bucket %q within %q, "+
+		"and reindex", err, entriesBucket, b.name)
 }
 
 // fill redacts the entries missing between the first one and the end, and lists all redacted ones.
 func (b *rebuild) fill() error {
 	at := b.first
 	for key, p := range b.entries.Scan(stoat.Range{}) {
-		seq, err := parseKey(key)
+		seq, e, err := b.parse(key, p)
 		if err != nil {
-			return err
+			return b.giveUp(err)
 		}
 		if err := b.redact(at, seq); err != nil {
 			return err
 		}
-		e, err := parseEntry(seq, p)
-		if err != nil {
-			return err
-		}
 		if e.redacted {
-			err = b.redacted.add("", seq)
-		} else if b.format == structFormat {
-			err = b.use(seq, e.value)
-		}
-		if err != nil {
-			return err
+			if err := b.redacted.add("", seq); err != nil {
+				return err
+			}
 		}
 		b.end, b.latest, at = max(b.end, e.before+uint64(len(e.value))), max(b.latest, e.at), seq+1
 	}
@@ -146,6 +156,17 @@ func (b *rebuild) fill() error {
 		return err
 	}
 	return b.redacted.flush()
+}
+
+// parse parses an entry, and counts it to those that have its schema.
+func (b *rebuild) parse(key, p []byte) (seq uint64, e stored, err error) {
+	if seq, err = parseKey(key); err != nil {
+		return 0, stored{}, err
+	}
+	if e, err = parseEntry(seq, p); err == nil && !e.redacted && b.format == structFormat {
+		err = b.use(seq, e.value)
+	}
+	return seq, e, err
 }
 
 // redact stores redacted entries in place of those from start, inclusive, to end, exclusive.

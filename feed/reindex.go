@@ -9,7 +9,8 @@ import (
 // Reindex is [Open] for a feed that Open refuses with [ErrInconsistent], because a salvage lost
 // part of it: it first makes the parts agree. Entries lost between others become redacted, and
 // those lost before all others expired, so each remaining entry keeps its number. Consumers keep
-// their cursors. Sublogs are built again, without the redacted entries.
+// their cursors; the error of one that cannot be read says how to set it. Sublogs are built again,
+// without the redacted entries.
 //
 // If the salvage lost the schema of remaining entries, which says what their fields are, Reindex
 // derives it from T, which must be the type that they were appended with. The rest of the feed

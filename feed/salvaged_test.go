@@ -146,7 +146,7 @@ func TestOpen_keepsThatItHasCheckedASalvage(t *testing.T) {
 	}
 }
 
-func TestReindex_doesNotGuessACursor(t *testing.T) {
+func TestReindex_saysHowToMendACursor(t *testing.T) {
 	for _, value := range damagedCursors {
 		db := salvagedFeed(t, func(b *stoat.Bucket) {
 			consumers, err := b.Bucket([]byte("consumers"))
@@ -156,7 +156,41 @@ func TestReindex_doesNotGuessACursor(t *testing.T) {
 		_, err := feed.Open[post](db, "feed", nil)
 		wantErr(t, err, feed.ErrInconsistent)
 		wantErr(t, err, stoat.ErrCorrupt)
-		wantErr(t, feed.ReindexStored(db, "feed"), stoat.ErrCorrupt)
+		err = feed.ReindexStored(db, "feed") // which does not guess it
+		wantErr(t, err, stoat.ErrCorrupt)
+		if !strings.Contains(err.Error(), `bucket "consumers" within "feed", delete the key "reader"`) {
+			t.Errorf("the error does not say what to do: %v", err)
+		}
+		inFeed(t, db, "consumers", func(b *stoat.Bucket) { ok(t, b.Delete([]byte("reader"))) })
+		f, err := feed.Reindex[post](db, "feed", nil)
+		ok(t, err)
+		view(t, db, func(tx *stoat.Tx) {
+			at, err := f.Cursor(tx, "reader")
+			ok(t, err)
+			equal(t, at, 0)
+		})
+	}
+}
+
+func TestReindex_saysHowToGiveAnEntryUp(t *testing.T) {
+	for _, value := range []string{
+		"", "\x07", "\x01", "\x01\x01\x80", "\x01\x01\x01", "\x01\x01\x01\x80",
+	} {
+		db := memory(t)
+		f := open[post](t, db, nil)
+		appendAll(t, db, f, numbered(4)...)
+		inFeed(t, db, "entries", func(b *stoat.Bucket) { ok(t, b.Put(noteKey(1), []byte(value))) })
+		err := feed.ReindexStored(db, "feed")
+		wantErr(t, err, stoat.ErrCorrupt)
+		for _, part := range []string{"entry 1", `delete it from the bucket "entries" within "feed"`} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("the error of %x does not say %s: %v", value, part, err)
+			}
+		}
+		inFeed(t, db, "entries", func(b *stoat.Bucket) { ok(t, b.Delete(noteKey(1))) })
+		f, err = feed.Reindex[post](db, "feed", nil)
+		ok(t, err)
+		wantSeqs(t, db, f.Query(), 0, 2, 3)
 	}
 }
 

@@ -88,6 +88,5 @@ func (b *rebuild) refuse(lost []uint64) error {
 		reason = fmt.Sprintf("nothing proves that they were appended with type %s: use the one with "+
 			"which they were", b.own.Type())
 	}
-	return damaged("%s: a salvage lost it; %s, or give the entries up: delete them from the "+
-		"bucket %q within %q, and reindex", strings.Join(which, ", "), reason, entriesBucket, b.name)
+	return b.giveUp(damaged("%s: a salvage lost it; %s", strings.Join(which, ", "), reason))
 }

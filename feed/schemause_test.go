@@ -97,7 +97,7 @@ func reindexAs[T any](t *testing.T, db *stoat.DB, restores bool) {
 		return
 	}
 	wantErr(t, err, stoat.ErrCorrupt)
-	if !strings.Contains(err.Error(), `delete them from the bucket "entries" within "feed"`) {
+	if !strings.Contains(err.Error(), `delete it from the bucket "entries" within "feed"`) {
 		t.Errorf("the error does not say what to do: %v", err)
 	}
 	if !maps.Equal(stored(t, db), before) {
