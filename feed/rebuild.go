@@ -33,6 +33,9 @@ func newRebuild(tx *stoat.Tx, name string) (*rebuild, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it is not a feed, or its format is lost: %w", err)
 	}
+	if _, err := newUntypedCodec(string(format)); err != nil {
+		return nil, err
+	}
 	b := &rebuild{tx: tx, name: name, root: root, format: string(format)}
 	b.used = map[uint64]*schemaUse{}
 	return b, nil
@@ -80,7 +83,13 @@ func (b *rebuild) bounds() error {
 	if err != nil && !errors.Is(err, stoat.ErrNotFound) {
 		return err
 	}
-	if err != nil || b.state.parse(p) != nil {
+	if err == nil {
+		err = b.state.parse(p)
+	}
+	if errors.Is(err, stoat.ErrFormat) {
+		return err
+	}
+	if err != nil {
 		b.state = state{}
 	}
 	if err := b.entries.DeleteRange(stoat.Range{End: entryKey(b.first)}); err != nil {

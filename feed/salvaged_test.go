@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -191,6 +192,23 @@ func TestReindex_saysHowToGiveAnEntryUp(t *testing.T) {
 		f, err = feed.Reindex[post](db, "feed", nil)
 		ok(t, err)
 		wantSeqs(t, db, f.Query(), 0, 2, 3)
+	}
+}
+
+func TestReindex_refusesANewerFormat(t *testing.T) {
+	for key, value := range map[string]string{"format": "struct 2", "state": "\x02"} {
+		db := memory(t)
+		appendAll(t, db, open[post](t, db, nil), numbered(4)...)
+		update(t, db, func(tx *stoat.Tx) {
+			b, err := tx.Bucket([]byte("feed"))
+			ok(t, err)
+			ok(t, b.Put([]byte(key), []byte(value)))
+		})
+		before := stored(t, db)
+		wantErr(t, feed.ReindexStored(db, "feed"), stoat.ErrFormat)
+		if !maps.Equal(stored(t, db), before) {
+			t.Errorf("a newer %s is changed", key)
+		}
 	}
 }
 

@@ -47,7 +47,10 @@ func (s *state) append(dst []byte) []byte {
 
 // parse parses the stored form p into s.
 func (s *state) parse(p []byte) error {
-	if len(p) == 0 || p[0] != stateVersion {
+	if len(p) == 0 {
+		return damaged("the state is empty")
+	}
+	if p[0] != stateVersion {
 		return fmt.Errorf("state %x has no known version: update the program: %w", p,
 			stoat.ErrFormat)
 	}
