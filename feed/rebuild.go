@@ -44,14 +44,26 @@ func newRebuild(tx *stoat.Tx, name string) (*rebuild, error) {
 // session returns a session of the feed in which only the bucket is set.
 func (b *rebuild) session() *session { return &session{tx: b.tx, name: b.name, root: b.root} }
 
+// bucket returns a bucket of the feed, a new one if it is lost.
+func (b *rebuild) bucket(name string) (*stoat.Bucket, error) {
+	bucket, err := b.root.Bucket([]byte(name))
+	if !errors.Is(err, stoat.ErrBucketNotFound) {
+		return bucket, err
+	}
+	if err := refuseLost(b.tx, fmt.Sprintf("its bucket %q", name)); err != nil {
+		return nil, err
+	}
+	return b.root.CreateBucket([]byte(name))
+}
+
 func (b *rebuild) run() error {
 	var err error
 	for _, name := range []string{consumersBucket, schemasBucket} {
-		if _, err := b.root.CreateBucketIfNotExists([]byte(name)); err != nil {
+		if _, err := b.bucket(name); err != nil {
 			return err
 		}
 	}
-	if b.entries, err = b.root.CreateBucketIfNotExists([]byte(entriesBucket)); err != nil {
+	if b.entries, err = b.bucket(entriesBucket); err != nil {
 		return err
 	}
 	for _, name := range []string{sublogsBucket, redactedBucket} {

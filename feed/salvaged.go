@@ -44,7 +44,7 @@ func (f *Feed[T]) checkIn(tx *stoat.Tx) (checked bool, err error) {
 	}
 	root, err := tx.Bucket([]byte(f.name))
 	if errors.Is(err, stoat.ErrBucketNotFound) {
-		return false, refuseLost(tx)
+		return false, refuseLost(tx, "it")
 	}
 	if err != nil {
 		return false, err
@@ -75,12 +75,12 @@ func markChecked(tx *stoat.Tx, root *stoat.Bucket) error {
 	return root.Put([]byte(salvageKey), binary.AppendUvarint(nil, number))
 }
 
-// refuseLost returns an error if the feed to create may exist under a lost name.
-func refuseLost(tx *stoat.Tx) error {
+// refuseLost returns an error if what is to be created may exist, having lost its name.
+func refuseLost(tx *stoat.Tx, what string) error {
 	for name := range tx.Buckets() {
 		if bytes.HasPrefix(name, []byte("lost-")) {
-			return fmt.Errorf("it may be the bucket %q, whose name a salvage lost: rename or remove "+
-				"such buckets before creating it", name)
+			return fmt.Errorf("%s may be the bucket %q, whose name a salvage lost: move such buckets to "+
+				"where they belong, or remove them", what, name)
 		}
 	}
 	return tx.Err()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -208,6 +209,36 @@ func TestReindex_refusesANewerFormat(t *testing.T) {
 		wantErr(t, feed.ReindexStored(db, "feed"), stoat.ErrFormat)
 		if !maps.Equal(stored(t, db), before) {
 			t.Errorf("a newer %s is changed", key)
+		}
+	}
+}
+
+func TestReindex_takesNoBucketForLostThatMayHaveLostItsName(t *testing.T) {
+	for _, name := range []string{"entries", "consumers", "schemas"} {
+		db := notes(t)
+		whole := stored(t, db)
+		update(t, db, func(tx *stoat.Tx) {
+			b, err := tx.Bucket([]byte("feed"))
+			ok(t, err)
+			ok(t, b.MoveBucket([]byte(name), tx, []byte("lost-9")))
+		})
+		before := stored(t, db)
+		err := feed.ReindexStored(db, "feed")
+		if want := fmt.Sprintf(`its bucket %q may be the bucket "lost-9"`, name); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Fatalf("reindexed without %s: %v", name, err)
+		}
+		if !maps.Equal(stored(t, db), before) {
+			t.Errorf("a refusal without %s changes something", name)
+		}
+		update(t, db, func(tx *stoat.Tx) {
+			b, err := tx.Bucket([]byte("feed"))
+			ok(t, err)
+			ok(t, tx.MoveBucket([]byte("lost-9"), b, []byte(name)))
+		})
+		ok(t, feed.ReindexStored(db, "feed"))
+		if !maps.Equal(stored(t, db), whole) {
+			t.Errorf("%s is not as it was", name)
 		}
 	}
 }
