@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/testing/released"
 )
 
 var allTests = flag.Bool("bolt.all", false, "run the tests of others at length")
@@ -28,7 +30,7 @@ var testNames = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 // TestBolt_passesItsOwnTests runs the tests that bbolt's module brings along, on this package.
 // Those that fail, or cannot run here, must be those that docs/boltcompat.md lists.
 func TestBolt_passesItsOwnTests(t *testing.T) {
-	bolt := fetch(t, boltModule, "")
+	bolt := released.Fetch(t, boltModule, "")
 	dir := t.TempDir()
 	leftOut, names := copyBoltTests(t, bolt, dir)
 	args := []string{"-timeout", "15m", "-skip", "^(" + strings.Join(endless, "|") + ")$"}
@@ -55,7 +57,7 @@ func TestBolt_passesItsOwnTests(t *testing.T) {
 	}
 	for name := range excepted {
 		if r.outcome[name] == "" {
-			t.Errorf("the document lists %s, which %s does not have", name, bolt.version)
+			t.Errorf("the document lists %s, which %s does not have", name, bolt.Version)
 		}
 	}
 	for _, name := range names {
@@ -68,7 +70,7 @@ func TestBolt_passesItsOwnTests(t *testing.T) {
 			len(r.outcome), passed, len(excepted))
 	}
 	t.Logf("%s %s: %d of %d tests pass, %d are excepted; with nested ones, %d pass",
-		bolt.path, bolt.version, passed, len(r.outcome), len(excepted), r.all)
+		bolt.Path, bolt.Version, passed, len(r.outcome), len(excepted), r.all)
 }
 
 // wantInDocument reports a sentence with counts that docs/boltcompat.md does not have.
@@ -93,14 +95,14 @@ func testsIn(source []byte) (names []string) {
 
 // copyBoltTests makes dir a module with bbolt's tests, and returns their names, and those in files
 // that test what is not exported. Its path lets it import bbolt's internal packages.
-func copyBoltTests(t *testing.T, bolt foreign, dir string) (leftOut, names []string) {
+func copyBoltTests(t *testing.T, bolt released.Module, dir string) (leftOut, names []string) {
 	t.Helper()
 	write(t, filepath.Join(dir, "go.mod"), []byte("module go.etcd.io/bbolt/compat\n\ngo 1.25.0\n"))
-	command(t, dir, "go", "mod", "edit", "-require", bolt.path+"@"+bolt.version)
+	released.Go(t, dir, "mod", "edit", "-require", bolt.Path+"@"+bolt.Version)
 	require(t, dir)
-	files, err := filepath.Glob(filepath.Join(bolt.dir, "*_test.go"))
+	files, err := filepath.Glob(filepath.Join(bolt.Dir, "*_test.go"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no tests in %s: %v", bolt.dir, err)
+		t.Fatalf("no tests in %s: %v", bolt.Dir, err)
 	}
 	copied := func(from, to string) []byte {
 		source := read(t, from)
@@ -117,7 +119,7 @@ func copyBoltTests(t *testing.T, bolt foreign, dir string) (leftOut, names []str
 		}
 		names = append(names, testsIn(copied(file, name))...)
 	}
-	copied(filepath.Join(bolt.dir, "internal", "btesting", "btesting.go"), "btesting/btesting.go")
+	copied(filepath.Join(bolt.Dir, "internal", "btesting", "btesting.go"), "btesting/btesting.go")
 	return leftOut, names
 }
 

@@ -6,17 +6,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/testing/released"
 )
 
 // TestPrograms_passTheirOwnTests runs the tests of modules that use bbolt, all of which must pass.
 func TestPrograms_passTheirOwnTests(t *testing.T) {
-	programs := []foreign{
-		{path: "github.com/timshannon/bolthold", version: "v0.0.0-20240314194003-30aac6950928"},
+	programs := []struct{ path, version string }{
+		{"github.com/timshannon/bolthold", "v0.0.0-20240314194003-30aac6950928"},
 	}
 	for _, p := range programs {
 		t.Run(p.path, func(t *testing.T) {
 			dir := t.TempDir()
-			names := copyProgram(t, fetch(t, p.path, p.version), dir)
+			names := copyProgram(t, released.Fetch(t, p.path, p.version), dir)
 			r := runTests(t, dir, "-timeout", "10m", ".")
 			passed := 0
 			for name, outcome := range r.outcome {
@@ -39,14 +41,14 @@ func TestPrograms_passTheirOwnTests(t *testing.T) {
 
 // copyProgram makes dir a copy of a module that imports this package where it imported bbolt, and
 // returns the names of the tests in its root.
-func copyProgram(t *testing.T, m foreign, dir string) (names []string) {
+func copyProgram(t *testing.T, m released.Module, dir string) (names []string) {
 	t.Helper()
 	rewritten := 0
-	err := filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(m.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		name, err := filepath.Rel(m.dir, path)
+		name, err := filepath.Rel(m.Dir, path)
 		if err != nil {
 			return err
 		}
@@ -68,7 +70,7 @@ func copyProgram(t *testing.T, m foreign, dir string) (names []string) {
 		t.Fatal(err)
 	}
 	if rewritten == 0 {
-		t.Fatalf("no file of %s imports bbolt", m.path)
+		t.Fatalf("no file of %s imports bbolt", m.Path)
 	}
 	require(t, dir)
 	return names

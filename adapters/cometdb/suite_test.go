@@ -2,18 +2,17 @@ package cometdb_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/testing/released"
 )
 
 // suite is the tests of a released module, and the file in testdata that registers Stoat there.
@@ -36,11 +35,11 @@ func TestSuites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			s.copyTo(t, dir)
-			r := runTests(t, dir)
+			r := released.Test(t, dir, ".")
 			row := fmt.Sprintf("\n| `adapters/cometdb` | tests of %s, on seven kinds of stores | %s |\n",
-				name, r.summary())
+				name, summary(r))
 			if !bytes.Contains(document, []byte(row)) {
-				t.Errorf("docs/adapters.md lacks this row:%s%s", row, r.failures())
+				t.Errorf("docs/adapters.md lacks this row:%s%s", row, failures(r))
 			}
 		})
 	}
@@ -52,11 +51,9 @@ var isEngine = regexp.MustCompile(`^(goleveldb|memdb|pebble)(_batch|_iterator)?\
 // copyTo makes dir the module with its tests, and with Stoat in place of its engines.
 func (s suite) copyTo(t *testing.T, dir string) {
 	t.Helper()
-	var found struct{ Dir string }
-	out := command(t, ".", "mod", "download", "-json", s.module+"@"+s.version)
-	ok(t, json.Unmarshal(out, &found))
+	from := released.Fetch(t, s.module, s.version)
 	for _, pattern := range []string{"*.go", "go.*"} {
-		files, err := filepath.Glob(filepath.Join(found.Dir, pattern))
+		files, err := filepath.Glob(filepath.Join(from.Dir, pattern))
 		ok(t, err)
 		for _, file := range files {
 			if !isEngine.MatchString(filepath.Base(file)) {
@@ -85,84 +82,35 @@ func requireOurs(t *testing.T, dir string) {
 	ok(t, err)
 	const library = "github.com/stoatdb/stoat"
 	const adapter = library + "/adapters/cometdb"
-	command(t, dir, "mod", "edit", "-go=1.25.0",
+	released.Go(t, dir, "mod", "edit", "-go=1.25.0",
 		"-require", library+"@v0.0.0", "-replace", library+"="+filepath.Join(here, "..", ".."),
 		"-require", adapter+"@v0.0.0", "-replace", adapter+"="+here)
 }
 
-// command runs the go command and returns its output.
-func command(t *testing.T, dir string, args ...string) []byte {
-	t.Helper()
-	out, err := goCommand(dir, args...).Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		t.Fatalf("go %s: %v\n%s%s", strings.Join(args, " "), err, out, exit.Stderr)
+// summary returns two cells of a table: how many tests pass, and the names of the others.
+func summary(r released.Results) string {
+	names := "none"
+	if others := others(r); len(others) > 0 {
+		names = strings.Join(others, ", ")
 	}
-	ok(t, err)
-	return out
-}
-
-// goCommand returns a go command in dir, whose tests leave their files in the folder of that.
-func goCommand(dir string, args ...string) *exec.Cmd {
-	c := exec.Command("go", args...)
-	c.Dir = dir
-	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "TMPDIR="+filepath.Dir(dir))
-	return c
-}
-
-// results are the outcomes of tests, nested ones included, which are "pass", "fail" or "skip", and
-// what they printed.
-type results struct {
-	outcome, output map[string]string
-}
-
-// runTests runs the tests of the module in dir.
-func runTests(t *testing.T, dir string) results {
-	t.Helper()
-	out, err := goCommand(dir, "test", "-json", "-vet=off", ".").Output()
-	r := results{outcome: map[string]string{}, output: map[string]string{}}
-	for line := range bytes.Lines(out) {
-		var event struct{ Action, Test, Output string }
-		ok(t, json.Unmarshal(line, &event))
-		switch event.Action {
-		case "run":
-			r.outcome[event.Test] = "fail" // unless another outcome follows
-		case "pass", "fail", "skip":
-			r.outcome[event.Test] = event.Action
-		case "output":
-			r.output[event.Test] += event.Output
-		}
-	}
-	delete(r.outcome, "") // that of the package
-	if len(r.outcome) == 0 {
-		t.Fatalf("go test ran nothing: %v\n%s", err, out)
-	}
-	return r
+	return fmt.Sprintf("%d of %d | %s", r.Passed(), len(r.Outcome), names)
 }
 
 // others returns the tests that do not pass.
-func (r results) others() (names []string) {
-	for _, name := range slices.Sorted(maps.Keys(r.outcome)) {
-		if r.outcome[name] != "pass" {
+func others(r released.Results) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(r.Outcome)) {
+		if r.Outcome[name] != "pass" {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// summary returns two cells of a table: how many tests pass, and the names of the others.
-func (r results) summary() string {
-	names := "none"
-	if others := r.others(); len(others) > 0 {
-		names = strings.Join(others, ", ")
-	}
-	return fmt.Sprintf("%d of %d | %s", len(r.outcome)-len(r.others()), len(r.outcome), names)
-}
-
-// failures returns what the tests printed that do not pass.
-func (r results) failures() string {
+// failures returns what the top-level tests printed that do not pass.
+func failures(r released.Results) string {
 	var all strings.Builder
-	for _, name := range r.others() {
-		all.WriteString(r.output[name])
+	for _, name := range others(r) {
+		all.WriteString(r.Output[name])
 	}
 	return all.String()
 }

@@ -13,7 +13,7 @@ var callRules = []rule{
 	{
 		name: "operating system",
 		check: banImports([]string{"os", "syscall"}, "reach files through vfs.FS",
-			"internal/vfs", "internal/testing/symlink", "cmd"),
+			"internal/vfs", "internal/testing/symlink", "internal/testing/released", "cmd"),
 		bad:  `import "os"`,
 		good: `import "io/fs"`,
 	},

@@ -32,6 +32,7 @@ const policy = `
 	internal/vfs/memfs:    internal/vfs
 	internal/testing/faultfs:  internal/vfs
 	internal/testing/symlink:  std
+	internal/testing/released: std
 
 	internal/folder:       internal/vfs
 	internal/fileheader:   internal/checksum, internal/corrupt
