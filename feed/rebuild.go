@@ -31,7 +31,7 @@ func newRebuild(tx *stoat.Tx, name string) (*rebuild, error) {
 	}
 	format, err := root.Get([]byte(formatKey))
 	if err != nil {
-		return nil, fmt.Errorf("it is not a feed, or its format is lost: %w", err)
+		return nil, noFormat(err)
 	}
 	if _, err := newUntypedCodec(string(format)); err != nil {
 		return nil, err
@@ -39,6 +39,12 @@ func newRebuild(tx *stoat.Tx, name string) (*rebuild, error) {
 	b := &rebuild{tx: tx, name: name, root: root, format: string(format)}
 	b.used = map[uint64]*schemaUse{}
 	return b, nil
+}
+
+// noFormat returns the error of a feed whose format cannot be read.
+func noFormat(err error) error {
+	return fmt.Errorf("it is not a feed, or its format is lost: call feed.Reindex with the type and "+
+		"the encoding of the entries: %w", err)
 }
 
 // session returns a session of the feed in which only the bucket is set.

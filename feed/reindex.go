@@ -15,7 +15,8 @@ import (
 // If the salvage lost the schema of remaining entries, which says what their fields are, Reindex
 // derives it from T, which must be the type that they were appended with. The rest of the feed
 // proves whether it is; if not, or if more than one such schema is lost, the error says which
-// entries these are, and nothing changes.
+// entries these are, and nothing changes. In the same way it derives from T and the options which
+// encoding the entries have, if no schema is lost.
 //
 // It works in one transaction, which can be larger than memory, before it builds sublogs.
 func Reindex[T any](db *stoat.DB, name string, options *Options[T]) (*Feed[T], error) {
@@ -37,6 +38,9 @@ func Reindex[T any](db *stoat.DB, name string, options *Options[T]) (*Feed[T], e
 
 // reindex rebuilds the stored feed.
 func (f *Feed[T]) reindex(tx *stoat.Tx) error {
+	if err := f.restoreFormat(tx); err != nil {
+		return err
+	}
 	b, err := newRebuild(tx, f.name)
 	if err == nil {
 		err = f.checkFormat(b.session())
@@ -48,6 +52,35 @@ func (f *Feed[T]) reindex(tx *stoat.Tx) error {
 		b.own = c.layout
 	}
 	return b.run()
+}
+
+// restoreFormat stores the format if it is lost and is that of the program's type, which the state
+// proves: its edition is a digest of the format and the schemas.
+func (f *Feed[T]) restoreFormat(tx *stoat.Tx) error {
+	root, err := tx.Bucket([]byte(f.name))
+	if err != nil {
+		return err
+	}
+	if kept, err := root.Has([]byte(formatKey)); kept || err != nil {
+		return err
+	}
+	var known state
+	p, err := root.Get([]byte(stateKey))
+	if err == nil {
+		err = known.parse(p)
+	}
+	if err != nil {
+		return noFormat(err)
+	}
+	schemas, err := root.Bucket([]byte(schemasBucket))
+	if err != nil {
+		return noFormat(err)
+	}
+	present, err := lineageOf(tx, f.codec.name(), schemas)
+	if err != nil || present.check(known.edition) != nil {
+		return err // newRebuild refuses what has no format
+	}
+	return root.Put([]byte(formatKey), []byte(f.codec.name()))
 }
 
 // ReindexStored is [Reindex] for programs without the Go type: it cannot restore the schema of

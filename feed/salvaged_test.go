@@ -243,6 +243,24 @@ func TestReindex_takesNoBucketForLostThatMayHaveLostItsName(t *testing.T) {
 	}
 }
 
+func TestReindex_restoresTheFormatThatIsProven(t *testing.T) {
+	db := salvagedFeed(t, func(b *stoat.Bucket) { ok(t, b.Delete([]byte("format"))) })
+	_, err := feed.Open[post](db, "feed", nil)
+	wantErr(t, err, feed.ErrInconsistent)
+	_, err = feed.Reindex(db, "feed", &feed.Options[post]{Encoding: feed.EncodingJSON})
+	wantErr(t, err, stoat.ErrNotFound)
+	_, err = feed.Reindex[[]byte](db, "feed", nil)
+	wantErr(t, err, stoat.ErrNotFound)
+	err = feed.ReindexStored(db, "feed")
+	wantErr(t, err, stoat.ErrNotFound)
+	if !strings.Contains(err.Error(), "call feed.Reindex with the type and the encoding") {
+		t.Errorf("the error does not say what to do: %v", err)
+	}
+	f, err := feed.Reindex(db, "feed", &feed.Options[post]{Sublogs: sublogs()})
+	ok(t, err)
+	checkMended(t, db, f, "", nil)
+}
+
 func TestReindex_isNoWayToMakeAFeed(t *testing.T) {
 	db := memory(t)
 	wantErr(t, feed.ReindexStored(db, "none"), stoat.ErrBucketNotFound)
@@ -253,4 +271,6 @@ func TestReindex_isNoWayToMakeAFeed(t *testing.T) {
 	if err := feed.ReindexStored(db, "plain"); !errors.Is(err, stoat.ErrNotFound) {
 		t.Errorf("a bucket that is no feed: %v", err)
 	}
+	_, err := feed.Reindex[post](db, "plain", nil)
+	wantErr(t, err, stoat.ErrNotFound)
 }
