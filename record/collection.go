@@ -164,13 +164,14 @@ func openUnchecked(tx *stoat.Tx, name string, want *settings) (*collection, erro
 	}
 	stored, err := loadDefinition(tx, name)
 	if err != nil {
-		if number, other := tx.Salvaged(); number != 0 && other == nil {
-			err = inconsistent(err) // the salvage lost it
-		}
-		return nil, err
+		return nil, explainLoss(tx, err)
 	}
 	wanted := define(shape, want.codec, want.version)
-	if err := c.upgrade(tx, stored, wanted, want.migrate); err != nil {
+	err = c.upgrade(tx, stored, wanted, want.migrate)
+	if errors.Is(err, stoat.ErrCorrupt) {
+		err = explainLoss(tx, err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := c.catchUpKey(tx); err != nil {

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,9 +34,18 @@ type definition struct {
 	// schemas; older versions of this package did not store them.
 	Renamed map[string]string `json:"renamed,omitempty"`
 	Traced  bool              `json:"traced,omitempty"`
+	// Digests are those of the schemas, by number, and of some that a migration has removed; older
+	// versions of this package did not store them.
+	Digests map[uint64]string `json:"digests,omitempty"`
 
 	edition uint64         // identifies the definition: the sequence of the bucket meta
 	added   *layout.Schema // the schema numbered Schema, if it must be stored
+}
+
+// digest returns what proves that a schema, which was lost, is the one that was stored.
+func digest(s *layout.Schema) string {
+	sum := sha256.Sum256(s.Append(nil))
+	return hex.EncodeToString(sum[:8])
 }
 
 // storedKey is a key field of a stored definition.

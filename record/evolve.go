@@ -81,6 +81,9 @@ func (c *collection) matchSchemas(
 		return false, err
 	}
 	misfit := want.check(stored, c.shape)
+	if misfit == nil && !hasNumber(schemas, stored.Schema) { // which another type would be given
+		misfit = unknownSchema(stored.Schema)
+	}
 	if misfit == nil {
 		if misfit = c.addSchema(schemas, want); misfit == nil {
 			return false, nil
@@ -95,6 +98,13 @@ func (c *collection) matchSchemas(
 		want.Schema = stored.Schema // numbers are never reused
 	}
 	return true, c.addSchema(nil, want)
+}
+
+// hasNumber reports whether the schema with the given number is among the stored ones; 0 is none.
+func hasNumber(schemas []*layout.Schema, number uint64) bool {
+	return number == 0 || slices.ContainsFunc(schemas, func(s *layout.Schema) bool {
+		return s.Number == number
+	})
 }
 
 // isEmpty reports whether the collection has no records.
@@ -144,8 +154,8 @@ func loadSchemas(tx *stoat.Tx, name string) ([]*layout.Schema, error) {
 	return all, tx.Err()
 }
 
-// addSchema compiles all schemas. It sets the definition's current schema number, and its added
-// schema if the current one is new.
+// addSchema compiles all schemas. It sets the definition's current schema number, its digests, and
+// its added schema if the current one is new.
 func (c *collection) addSchema(schemas []*layout.Schema, want *definition) (err error) {
 	if c.codec != CodecBinary {
 		return nil
@@ -162,7 +172,9 @@ func (c *collection) addSchema(schemas []*layout.Schema, want *definition) (err 
 		present.Number = want.Schema
 		schemas, want.added = append(schemas, present), present
 	}
+	want.Digests = map[uint64]string{}
 	for _, schema := range schemas {
+		want.Digests[schema.Number] = digest(schema)
 		if c.schemas[schema.Number], err = newSchema(schema, c.shape); err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func (c *collection) reindex(s *session) error {
 // If the salvage lost the definition of the collection or the encoding of its records, Reindex
 // derives them from the type and the options, which must be those that the records were last stored
 // with. Every record must match them; otherwise the error names one that does not, and nothing
-// changes.
+// changes. The definition, if it is still there, proves whether the encoding is that of the type.
 func Reindex[T any](db *stoat.DB, name string, opts *Options[T]) (*Collection[T], error) {
 	c, err := reindex(db, name, opts.settings())
 	if err != nil {

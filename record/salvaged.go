@@ -45,6 +45,15 @@ func inconsistent(err error) error {
 	return fmt.Errorf("%w: %w; call record.Reindex, or run stoat record reindex", ErrInconsistent, err)
 }
 
+// explainLoss returns the error of what is not stored, as one of a salvage, if there was one.
+func explainLoss(tx *stoat.Tx, err error) error {
+	number, other := tx.Salvaged()
+	if number == 0 || other != nil {
+		return err
+	}
+	return inconsistent(err)
+}
+
 // markChecked records that the collection was consistent after the salvage, if there was one.
 func markChecked(tx *stoat.Tx, meta *stoat.Bucket) error {
 	number, err := tx.Salvaged()
@@ -91,14 +100,18 @@ func restore(tx *stoat.Tx, name string, want *settings) error {
 	if err != nil {
 		return err
 	}
+	stored, lost := loadDefinition(tx, name)
+	if errors.Is(lost, stoat.ErrFormat) {
+		return lost
+	}
 	newest := uint64(0)
 	if want.codec == CodecBinary {
-		if newest, err = restoreSchemas(root, meta, shape.layout); err != nil {
+		if newest, err = restoreSchemas(root, meta, shape.layout, stored); err != nil {
 			return err
 		}
 	}
-	if _, err = loadDefinition(tx, name); err == nil || errors.Is(err, stoat.ErrFormat) {
-		return err
+	if lost == nil {
+		return nil
 	}
 	d := define(shape, want.codec, want.version)
 	d.Schema = newest
@@ -113,8 +126,11 @@ func restore(tx *stoat.Tx, name string, want *settings) error {
 }
 
 // restoreSchemas stores the schema of a type under all numbers that records have but whose schemas
-// are lost. It returns the highest schema number.
-func restoreSchemas(root, meta *stoat.Bucket, l *layout.Layout) (newest uint64, err error) {
+// are lost, unless the definition, nil if that is lost too, proves that it is another one. It
+// returns the highest schema number.
+func restoreSchemas(
+	root, meta *stoat.Bucket, l *layout.Layout, d *definition,
+) (newest uint64, err error) {
 	var known []uint64
 	for key, p := range meta.Scan(stoat.Prefix([]byte(schemaPrefix))) {
 		schema, err := layout.ParseSchema(p)
@@ -132,8 +148,14 @@ func restoreSchemas(root, meta *stoat.Bucket, l *layout.Layout) (newest uint64, 
 			continue
 		}
 		known = append(known, number)
-		stored := l.Numbered(number).Schema().Append(nil)
-		if err := meta.Put(strconv.AppendUint([]byte(schemaPrefix), number, 10), stored); err != nil {
+		schema := l.Numbered(number).Schema()
+		if d != nil && d.Digests[number] != "" && d.Digests[number] != digest(schema) {
+			return 0, fmt.Errorf("key %s: schema %d, which the record has, is lost, and %s is not the type "+
+				"that it was stored with: reindex with that type, or delete all records that have the "+
+				"schema", formatKey(key), number, l.Type())
+		}
+		at := strconv.AppendUint([]byte(schemaPrefix), number, 10)
+		if err := meta.Put(at, schema.Append(nil)); err != nil {
 			return 0, err
 		}
 	}

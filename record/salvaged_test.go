@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat"
@@ -171,6 +172,87 @@ func checkMembers(t *testing.T, db *stoat.DB, c *record.Collection[member], what
 		return errors.New("roll back")
 	})
 	wantError(t, err, "roll back")
+}
+
+// memberOf is a member whose records look like those of member, with another field in the end.
+type memberOf struct {
+	ID    int64    `stoat:"id,key,auto"`
+	Title string   `stoat:"title,unique,was=name"`
+	Tags  []string `stoat:"tags,index"`
+	Level *int16   `stoat:"level,index"`
+	Birth home     `stoat:"birth"`
+}
+
+// withoutSchema returns a salvaged database whose members have lost a schema.
+func withoutSchema(t *testing.T, number string) *stoat.DB {
+	t.Helper()
+	db := openIn(t, salvagedMembers(t, record.CodecBinary, func(b *stoat.Bucket) error {
+		meta, err := b.Bucket([]byte("meta"))
+		ok(t, err)
+		return meta.Delete([]byte("schema " + number))
+	}))
+	t.Cleanup(func() { ok(t, db.Close()) })
+	return db
+}
+
+func TestReindex_restoresNoSchemaOfAnotherType(t *testing.T) {
+	db := withoutSchema(t, "2")
+	_, err := record.Open[memberOf](db, "members", nil)
+	if !errors.Is(err, record.ErrInconsistent) {
+		t.Errorf("open: %v", err)
+	}
+	_, err = record.Reindex[memberOf](db, "members", nil)
+	wantError(t, err, `"members"`, "key 21", "schema 2", "record_test.memberOf is not the type")
+	c, err := record.Reindex[member](db, "members", nil)
+	ok(t, err)
+	checkMembers(t, db, c, "")
+}
+
+func TestReindex_believesTheTypeIfNothingProvesIt(t *testing.T) {
+	db := withoutSchema(t, "2")
+	update(t, db, func(tx *stoat.Tx) error {
+		meta := metaOf(t, tx, "members")
+		p, err := meta.Get([]byte("definition"))
+		ok(t, err)
+		before, _, found := strings.Cut(string(p), `,"digests":`) // as older versions store it
+		if !found {
+			t.Fatalf("the definition is %s", p)
+		}
+		return meta.Put([]byte("definition"), []byte(before+"}"))
+	})
+	c, err := record.Reindex[member](db, "members", nil)
+	ok(t, err)
+	checkMembers(t, db, c, "")
+}
+
+func TestReindex_restoresNoOldSchemaByANewType(t *testing.T) {
+	db := withoutSchema(t, "1")
+	_, err := record.Reindex[member](db, "members", nil)
+	wantError(t, err, `"members"`, "key 1:", "schema 1", "record_test.member is not the type")
+	update(t, db, func(tx *stoat.Tx) error {
+		b, err := tx.Bucket([]byte("members"))
+		ok(t, err)
+		return b.DeleteRange(stoat.Range{End: rawKey(t, members/2+1)})
+	})
+	c, err := record.Reindex[member](db, "members", nil)
+	ok(t, err)
+	view(t, db, func(tx *stoat.Tx) error {
+		n, err := c.Count(tx)
+		if n != members/2 || err != nil {
+			t.Errorf("%d records, %v", n, err)
+		}
+		return c.Verify(tx)
+	})
+}
+
+func TestOpen_countsALostSchemaOfNoSalvageAsDamage(t *testing.T) {
+	db := openMemory(t)
+	put(t, db, mustOpen[member](t, db, "members", nil), &member{Title: "m"})
+	update(t, db, func(tx *stoat.Tx) error { return metaOf(t, tx, "members").Delete([]byte("schema 1")) })
+	_, err := record.Open[memberOf](db, "members", nil)
+	if !errors.Is(err, stoat.ErrCorrupt) {
+		t.Errorf("open: %v", err)
+	}
 }
 
 func TestReindexStored_needsNoType(t *testing.T) {
