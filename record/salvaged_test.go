@@ -248,7 +248,9 @@ func TestReindex_restoresNoOldSchemaByANewType(t *testing.T) {
 func TestOpen_countsALostSchemaOfNoSalvageAsDamage(t *testing.T) {
 	db := openMemory(t)
 	put(t, db, mustOpen[member](t, db, "members", nil), &member{Title: "m"})
-	update(t, db, func(tx *stoat.Tx) error { return metaOf(t, tx, "members").Delete([]byte("schema 1")) })
+	update(t, db, func(tx *stoat.Tx) error {
+		return metaOf(t, tx, "members").Delete([]byte("schema 1"))
+	})
 	_, err := record.Open[memberOf](db, "members", nil)
 	if !errors.Is(err, stoat.ErrCorrupt) {
 		t.Errorf("open: %v", err)
