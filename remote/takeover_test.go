@@ -64,16 +64,17 @@ func TestTakeOver_goesOnWithWhatTheWriterHasShipped(t *testing.T) {
 // database.
 func TestOpen_takesFewRoundTrips(t *testing.T) {
 	for _, c := range []struct {
-		name              string
-		n, flushed, trips int
+		name                     string
+		n, flushed, trips, again int
 	}{
 		// LIST states and log, GET log objects, CREATE the claim, LIST states; at the same time GET the
-		// first log object
-		{"without a state", 10, 5, 4},
-		// and GET what is pending in the state
-		{"with a state", 78, 56, 5},
+		// first log object. Again: GET the first log object, LIST states and log, GET log objects, GET
+		// the next one, CREATE the claim, LIST states.
+		{"without a state", 10, 5, 4, 6},
+		// and GET what is pending in the state; again: and GET the state
+		{"with a state", 78, 56, 5, 7},
 		// LIST states and log, GET state and LIST log, GET log objects, CREATE the claim, LIST states
-		{"with a long log", 270, 250, 5},
+		{"with a long log", 270, 250, 5, 7},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := shippedOneByOne(t, c.n, c.flushed)
@@ -97,8 +98,12 @@ func TestOpen_takesFewRoundTrips(t *testing.T) {
 				}
 				ok(t, db.Put([]byte("more"), nil))
 				ok(t, db.Close())
-				db, err = open(t, client, disk, o, engine.Tuning{})
+				began = time.Now()
+				db, err = open(t, distant{client, trip}, disk, o, engine.Tuning{})
 				ok(t, err)
+				if took := time.Since(began); took != time.Duration(c.again)*trip {
+					t.Errorf("opening it again takes %v", took)
+				}
 				for _, key := range []string{"key0", "more"} {
 					_, err = db.Get([]byte(key))
 					ok(t, err)

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -78,15 +79,17 @@ func (r *readIDs) forget(before uint64) {
 	}
 }
 
-// readAll returns the state at the end of the log.
+// readAll returns the state at the end of the log. It takes four round trips, unless the log has
+// many objects since the newest state, or large ones.
 func (l *Log) readAll(ctx context.Context) (*object.State, readIDs, error) {
-	s, err := l.Newest(ctx)
+	s, listed, err := l.newestAndAfter(ctx, nil)
 	if err != nil {
 		return nil, readIDs{}, err
 	}
-	read := newReadIDs(s)
+	s = cmp.Or(s, Start(l.Database))
+	read, ahead := newReadIDs(s), l.batching(listed)
 	for {
-		next, err := l.advancePatiently(ctx, s)
+		next, err := ahead.advancePatiently(ctx, s)
 		if errors.Is(err, objstore.ErrNotExist) {
 			return s, read, nil
 		}
@@ -152,8 +155,13 @@ func (l *Log) header(s *object.State, epoch uint64) object.Header {
 }
 
 // lookBack asks the newest state whether the claim at the end of s counts, given the ids of the
-// objects that were read before it.
+// objects that were read before it. If that is the state with which they begin, it was never
+// replaced, since only a newer one lets a state be deleted: then it is not read again.
 func (l *Log) lookBack(ctx context.Context, s *object.State, ids readIDs) (bool, error) {
+	number, err := l.newestNumber(ctx)
+	if err != nil || number == ids.base {
+		return err == nil, err
+	}
 	newest, err := l.Newest(ctx)
 	return err == nil && ids.confirm(s, newest), err
 }
