@@ -119,6 +119,11 @@ func applyPart(s *object.State, p *object.Part) error {
 			return fmt.Errorf("commit %d follows commit %d", p.Commits.First, s.Commit)
 		}
 		s.Commit = p.Commits.Last()
+	case p.Origin != nil:
+		s.Origin = p.Origin
+		if *p.Origin == (object.Origin{}) {
+			s.Origin = nil
+		}
 	case p.Edit != nil:
 		version, err := s.Version.Apply(p.Edit)
 		if err != nil {

@@ -41,7 +41,10 @@ func TestFormat_examplesAreWhatIsWritten(t *testing.T) {
 	check(t, err)
 	state, err := c.EncodeState(exampleState())
 	check(t, err)
+	clone, err := c.EncodeLog(exampleClone())
+	check(t, err)
 	for heading, got := range map[string][]byte{
+		"A clone": clone, "A draft": EncodeDraft(exampleDraft()),
 		"A claim": claim, "Parts": parts, "A small state": state, "A pin": EncodePin(examplePin()),
 	} {
 		if !bytes.Equal(got, example(t, heading)) {

@@ -20,13 +20,17 @@ func sealed(h Header, k kind, payload []byte, size uint32) []byte {
 // FuzzDecodeLog decodes log objects of any payload. What is decoded is encoded and decoded again.
 func FuzzDecodeLog(f *testing.F) {
 	c := newCodec(f)
-	for _, l := range []*Log{exampleClaim(), exampleParts()} {
+	for _, l := range []*Log{exampleClaim(), exampleParts(), exampleClone()} {
 		p, err := c.EncodeLog(l)
 		check(f, err)
-		f.Add(p[HeaderBytes:], binary.LittleEndian.Uint32(p[sizeAt:]))
+		f.Add(p[HeaderBytes:], binary.LittleEndian.Uint32(p[sizeAt:]), l.Number, l.Epoch)
 	}
-	f.Fuzz(func(t *testing.T, payload []byte, size uint32) {
-		l, err := c.DecodeLog("log/2", sealed(exampleHeader(2, 1), logKind, payload, size))
+	f.Fuzz(func(t *testing.T, payload []byte, size uint32, number, epoch uint64) {
+		h := exampleHeader(2, 1)
+		if number == 1 {
+			h = exampleHeader(1, epoch)
+		}
+		l, err := c.DecodeLog("log/2", sealed(h, logKind, payload, size))
 		if err != nil {
 			if !errors.Is(err, corrupt.Err) {
 				t.Fatal(err)

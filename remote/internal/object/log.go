@@ -23,12 +23,13 @@ const (
 	partCommits = 2
 	partEdit    = 3
 	partBound   = 4
+	partOrigin  = 5
 )
 
 // Log is a log object: a claim, or what a writer has done, in its order.
 type Log struct {
 	Header
-	Claim *Claim // if not nil, there are no parts
+	Claim *Claim // if not nil, there are no parts, unless it begins a clone
 	Parts []Part
 }
 
@@ -45,6 +46,10 @@ type Part struct {
 	Commits *Commits
 	Edit    *manifest.Edit // of the version; the files that it names have been stored
 	Bound   uint64         // the unlink bound: files retired up to this number may be deleted
+
+	// Origin is that of a clone, in its first object. The zero value says, in a later one, that the
+	// clone has none any more.
+	Origin *Origin
 }
 
 // Commits is a sequence of commits.
@@ -82,11 +87,12 @@ func (c *Codec) EncodeLog(l *Log) ([]byte, error) {
 }
 
 // fits returns an error if an object is too large for what it is: its commits would wait for all of
-// it.
+// it. Nothing waits for those of a clone.
 func (l *Log) fits(rawBytes, storedBytes int) error {
 	hasEdit := slices.ContainsFunc(l.Parts, func(p Part) bool { return p.Edit != nil })
 	hasCommits := slices.ContainsFunc(l.Parts, func(p Part) bool { return p.Commits != nil })
-	if hasEdit && !hasCommits || rawBytes <= logRawMax && storedBytes <= LogBytesMax {
+	small := rawBytes <= logRawMax && storedBytes <= LogBytesMax
+	if small || hasEdit && !hasCommits || l.Claim != nil {
 		return nil
 	}
 	return fmt.Errorf("%d bytes, %d stored: %w", rawBytes, storedBytes, ErrTooLarge)
@@ -102,6 +108,10 @@ func (l *Log) payload() (payload []byte) {
 			payload = appendPart(payload, partCommits, p.Commits.append(nil))
 		case p.Edit != nil:
 			payload = appendPart(payload, partEdit, manifest.AppendEdit(nil, p.Edit))
+		case p.Origin != nil && *p.Origin == Origin{}:
+			payload = appendPart(payload, partOrigin, nil)
+		case p.Origin != nil:
+			payload = appendPart(payload, partOrigin, p.Origin.append(nil))
 		default:
 			payload = appendPart(payload, partBound, binary.AppendUvarint(nil, p.Bound))
 		}
@@ -155,8 +165,8 @@ func (l *Log) decodePart(d *decoder) {
 	}
 	switch kind {
 	case partClaim:
-		if l.Claim != nil {
-			d.fail("two claims")
+		if l.Claim != nil || len(l.Parts) > 0 {
+			d.fail("a claim after other parts")
 			return
 		}
 		l.Claim = &Claim{
@@ -171,6 +181,12 @@ func (l *Log) decodePart(d *decoder) {
 		l.Parts = append(l.Parts, Part{Edit: edit})
 	case partBound:
 		l.Parts = append(l.Parts, Part{Bound: body.number()})
+	case partOrigin:
+		origin := new(Origin)
+		if len(body.rest) > 0 {
+			origin = body.origin()
+		}
+		l.Parts = append(l.Parts, Part{Origin: origin})
 	default:
 		body.err = errors.New("the kind is unknown")
 	}
@@ -191,18 +207,32 @@ func (d *decoder) commits() *Commits {
 
 // verify returns an error if no writer makes such a payload.
 func (l *Log) verify() error {
-	if (l.Claim == nil) == (len(l.Parts) == 0) {
+	clones, first := l.clones(), uint64(1)
+	if clones {
+		first += l.Parts[0].Origin.Epoch
+	}
+	switch {
+	case (l.Claim == nil) == (len(l.Parts) == 0) && !clones:
 		return errors.New("neither a claim alone nor parts")
+	case l.Number == 1 && l.Epoch != first:
+		return fmt.Errorf("the log begins with epoch %d, not %d", l.Epoch, first)
 	}
 	if l.Claim != nil {
-		return l.Claim.verify(l.Number)
+		if err := l.Claim.verify(l.Number); err != nil {
+			return err
+		}
 	}
 	for i := range l.Parts {
-		if err := l.Parts[i].verify(l.Number); err != nil {
+		if err := l.Parts[i].verify(l.Number, clones && i == 0); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// clones reports whether the object begins a clone: a claim with its origin, and what it has.
+func (l *Log) clones() bool {
+	return l.Number == 1 && l.Claim != nil && len(l.Parts) > 0 && l.Parts[0].Origin != nil
 }
 
 // verify checks the claim of log object n.
@@ -220,9 +250,15 @@ func (c *Claim) verify(n uint64) error {
 	return nil
 }
 
-// verify checks a part of log object n.
-func (p *Part) verify(n uint64) error {
+// verify checks a part of log object n, which has an origin if it begins a clone.
+func (p *Part) verify(n uint64, clones bool) error {
 	switch {
+	case clones:
+		return p.Origin.verify()
+	case p.Origin != nil && *p.Origin == Origin{}:
+		return nil
+	case p.Origin != nil:
+		return fmt.Errorf("log object %d does not begin a clone, and has an origin", n)
 	case p.Commits != nil && p.Edit == nil && p.Bound == 0:
 		return p.Commits.verify()
 	case p.Commits == nil && p.Edit != nil && p.Bound == 0:

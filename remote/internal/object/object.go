@@ -171,6 +171,12 @@ func parseHeader(name string, p []byte, k kind) (h Header, err error) {
 	return h, nil
 }
 
+// DecodeLogHeader returns the header of a log object, of which p is at least the first
+// [HeaderBytes]. The name is for errors.
+func DecodeLogHeader(name string, p []byte) (Header, error) {
+	return parseHeader(name, p, logKind)
+}
+
 // DecodeStateHeader returns the header of a state, of which p is at least the first [HeaderBytes].
 // The name is for errors.
 func DecodeStateHeader(name string, p []byte) (Header, error) {
@@ -187,8 +193,8 @@ func (h *Header) check(k kind) error {
 	case h.Number == 0 || max(h.Number, h.Epoch, h.Time) > numberMax:
 		return fmt.Errorf("the number is %d, the epoch %d, the time %d", h.Number, h.Epoch,
 			h.Time)
-	case h.Epoch == 0 || h.Epoch > h.Number:
-		return fmt.Errorf("epoch %d cannot be at number %d", h.Epoch, h.Number)
+	case h.Epoch == 0:
+		return fmt.Errorf("number %d has no epoch", h.Number)
 	case h.ID == ID{}:
 		return fmt.Errorf("the object has no id")
 	case (h.Previous == ID{}) != (h.Number == 1 || k == stateKind) || h.Previous == h.ID:

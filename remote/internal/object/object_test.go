@@ -235,7 +235,7 @@ func TestLog_isRefusedIfNoWriterMakesIt(t *testing.T) {
 		func(l *Log) { l.Parts[0].Commits.Batches[0] = nil },
 		func(l *Log) { l.Parts[2].Bound = 0 },
 		func(l *Log) { l.Parts[2].Bound = 2 },
-		func(l *Log) { l.Epoch = 3 },
+		func(l *Log) { l.Epoch = numberMax + 1 },
 		func(l *Log) { l.Epoch = 0 },
 		func(l *Log) { l.Previous = ID{} },
 		func(l *Log) { l.Previous = l.ID },

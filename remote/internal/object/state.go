@@ -21,6 +21,7 @@ const (
 	tagRetired = 6
 	tagBound   = 7
 	tagVoid    = 8
+	tagOrigin  = 9
 )
 
 // The minimum encoded sizes of list items.
@@ -45,6 +46,7 @@ type State struct {
 	Retired []Retired // files to delete, by the number at which they were retired
 	Bound   uint64    // the newest unlink bound; 0: none
 	Void    []uint64  // the numbers of void objects
+	Origin  *Origin   // of a clone that needs it; nil: there is none
 }
 
 // Pending is a log object whose commits are not all in tables.
@@ -113,7 +115,11 @@ func (s *State) payload() []byte {
 	}
 	payload = appendField(payload, tagBound, s.Bound)
 	payload = appendField(payload, tagVoid, uint64(len(s.Void)))
-	return appendUvarints(payload, s.Void...)
+	payload = appendUvarints(payload, s.Void...)
+	if s.Origin != nil {
+		payload = s.Origin.append(append(payload, tagOrigin))
+	}
+	return payload
 }
 
 // appendField appends a tag and a number, unless that is zero.
@@ -191,6 +197,8 @@ func (s *State) decodeField(d *decoder, tag uint64) {
 		for i := range s.Void {
 			s.Void[i] = d.number()
 		}
+	case tagOrigin:
+		s.Origin = d.origin()
 	default:
 		d.fail("field %d is unknown", tag)
 	}
@@ -205,7 +213,7 @@ func (s *State) verify() error {
 		return fmt.Errorf("commit %d is in tables, bound %d, after commit %d at %d",
 			s.Version.LastCommit, s.Bound, s.Commit, s.Number)
 	}
-	if err := s.verifyClaims(); err != nil {
+	if err := errors.Join(s.verifyClaims(), s.Origin.verify()); err != nil {
 		return err
 	}
 	before := Pending{0, s.Version.LastCommit}
@@ -244,10 +252,14 @@ func (s *State) ClaimIndex(n uint64) (i int, found bool) {
 }
 
 // ActedSince reports whether the log has anything but claims and void objects from claim i on,
-// which may be the next one. Then folders of earlier claims lack what counts.
+// which may be the next one. Then folders of earlier claims lack what counts. The first object of a
+// clone counts for what it has.
 func (s *State) ActedSince(i int) bool {
 	if i >= len(s.Claims) {
 		return false
+	}
+	if i == 0 && s.Commit > 0 {
+		return true
 	}
 	first := s.Claims[i].Number
 	at, _ := slices.BinarySearch(s.Void, first)
@@ -259,7 +271,8 @@ func (s *State) verifyClaims() error {
 	var last ClaimAt
 	for _, c := range s.Claims {
 		if c.Number <= last.Number || c.Number > s.Number || c.Epoch <= last.Epoch ||
-			c.Epoch > c.Number || c.Window == 0 || c.Window > WindowMax || c.ID == (ID{}) {
+			c.Epoch-s.Claims[0].Epoch > c.Number-s.Claims[0].Number ||
+			c.Window == 0 || c.Window > WindowMax || c.ID == (ID{}) {
 			return fmt.Errorf("the claim of epoch %d at %d is out of order", c.Epoch, c.Number)
 		}
 		last = c
