@@ -66,7 +66,7 @@ func logOf(t testing.TB, store objstore.Store) *storelog.Log {
 	t.Helper()
 	codec, err := object.NewCodec()
 	ok(t, err)
-	id, _, err := storelog.Identify(t.Context(), store, codec)
+	id, _, err := storelog.Identify(t.Context(), store)
 	ok(t, err)
 	return &storelog.Log{Store: store, Codec: codec, Database: id}
 }

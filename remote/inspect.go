@@ -18,6 +18,7 @@ type Info struct {
 	// 0 if nothing was deleted yet.
 	Newest, Oldest Moment
 	Pins           []PinInfo
+	Origin         *OriginInfo // of a clone that needs its parent; else nil
 
 	// What is stored, by the kinds of objects. Values are files with large values, and Other is what
 	// is no part of the database.
@@ -69,6 +70,9 @@ func Inspect(ctx context.Context, store objstore.Store) (*Info, error) {
 	}
 	for _, pin := range c.Pins {
 		info.Pins = append(info.Pins, pinInfo(pin))
+	}
+	if c.End.Origin != nil {
+		info.Origin = originInfo(c)
 	}
 	return info, nil
 }

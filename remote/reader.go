@@ -127,6 +127,7 @@ func openReader(
 			return r.openReplica(database, *o.Database, settings)
 		},
 		Claimed: func(claims history.Claims) { r.far.claims.Store(&claims) },
+		Opened:  source.Lend,
 	})
 	if errors.Is(err, objstore.ErrNotExist) {
 		err = ErrNone

@@ -43,6 +43,9 @@ type meter struct {
 	requests, bytes, received atomic.Uint64
 }
 
+// Unwrap returns the store itself.
+func (m *meter) Unwrap() objstore.Store { return m.Store }
+
 // Create implements [objstore.Store].
 func (m *meter) Create(ctx context.Context, name string, body []byte) error {
 	m.requests.Add(1)

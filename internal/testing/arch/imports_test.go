@@ -101,9 +101,11 @@ const policy = `
 	                       github.com/klauspost/compress
 	remote/internal/history: internal/checksum, internal/corrupt, internal/folder, internal/manifest,
 	                       remote/objstore, remote/internal/object
+	remote/internal/clonestore: remote/objstore, remote/internal/object, remote/internal/history
 	remote/internal/ship:  internal/checksum, internal/corrupt, internal/vfs, internal/folder,
 	                       internal/manifest, internal/commit, internal/engine, remote/objstore,
-	                       remote/internal/object, remote/internal/history
+	                       remote/internal/object, remote/internal/history,
+	                       remote/internal/clonestore
 	remote/internal/diskcache: internal/vfs, internal/checksum, internal/corrupt, internal/folder
 	remote/internal/objectfs: internal/vfs, internal/corrupt, internal/folder, remote/objstore,
 	                       remote/internal/history, remote/internal/diskcache
@@ -115,7 +117,8 @@ const policy = `
 	                       internal/hook,
 	                       remote/objstore, remote/internal/history, remote/internal/ship,
 	                       remote/internal/diskcache, remote/internal/objectfs,
-	                       remote/internal/sparse, remote/internal/tail
+	                       remote/internal/sparse, remote/internal/tail,
+	                       remote/internal/clonestore
 	remote/memstore:       remote/objstore
 	remote/cryptstore:     internal/corrupt, internal/fileheader, internal/vfs/cryptfs,
 	                       remote/objstore

@@ -223,25 +223,13 @@ func (l *Log) Save(ctx context.Context, s *object.State) (saved bool, err error)
 // Identify returns the identity of the database whose log is in a store; ok is false if there is
 // none.
 func Identify(
-	ctx context.Context, store objstore.Store, codec *object.Codec,
+	ctx context.Context, store objstore.Store,
 ) (database [16]byte, ok bool, err error) {
-	first, err := (&Log{Store: store, Codec: codec}).Beginning(ctx)
+	first, err := First(ctx, store)
 	if errors.Is(err, objstore.ErrNotExist) {
 		return database, false, nothing(ctx, store)
 	}
-	if err != nil {
-		return database, false, err
-	}
-	return first.Database, true, nil
-}
-
-// Beginning returns the first log object, of whichever database.
-func (l *Log) Beginning(ctx context.Context) (*object.Log, error) {
-	p, err := l.Store.Get(ctx, logName(1), 0, object.EditBytesMax+1)
-	if err != nil {
-		return nil, err
-	}
-	return l.Codec.DecodeLog(logName(1), p)
+	return first.Database, err == nil, err
 }
 
 // nothing returns an error if a store without the first log object, which is never deleted, has any

@@ -42,7 +42,7 @@ func (l *Log) Present(ctx context.Context) (*object.State, error) {
 
 // identify finds out which database is in the store.
 func (l *Log) identify(ctx context.Context) error {
-	database, exists, err := Identify(ctx, l.Store, l.Codec)
+	database, exists, err := Identify(ctx, l.Store)
 	if err == nil && !exists {
 		err = fmt.Errorf("get %s: %w", logName(1), objstore.ErrNotExist)
 	}

@@ -45,7 +45,9 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	s.writing.Unlock()
 	edit := s.cargo.edit(head.Version)
 	bound, isDue := s.collector.bound.Load(), s.cargo.isDue(s.prepared) && !s.closing.Load()
-	if !room || edit == nil && head.Commit >= s.due.Load() && head.Bound >= bound && !isDue {
+	detaches := s.detaching.Load() && head.Origin != nil
+	if !room || edit == nil && head.Commit >= s.due.Load() && head.Bound >= bound && !isDue &&
+		!detaches {
 		return nil, nil
 	}
 	next := &shipment{began: time.Now(), through: s.engine.Local()}
@@ -59,6 +61,9 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 		return nil, err
 	}
 	parts := partsOf(commits, edit, bound, head)
+	if detaches {
+		parts = append(parts, object.Part{Origin: new(object.Origin)})
+	}
 	if len(parts) == 0 && isDue {
 		parts = []object.Part{{Edit: noEdit(head.Version)}}
 	}

@@ -25,7 +25,7 @@ func (s *Shipper) Claim(found engine.Found) (claimed engine.Claimed, err error) 
 	if s.settled {
 		return s.claimSettled(found)
 	}
-	database, exists, err := history.Identify(s.context, s.log.Store, s.log.Codec)
+	database, exists, err := history.Identify(s.context, s.log.Store)
 	switch {
 	case err != nil:
 		return claimed, err
@@ -70,6 +70,9 @@ func (s *Shipper) Claims(ctx context.Context) (database [16]byte, all history.Cl
 	if err == nil && len(end.Claims) == 0 {
 		err = ErrNone
 	}
+	if err == nil {
+		err = s.Lend(ctx, end)
+	}
 	if err != nil {
 		return database, nil, err
 	}
@@ -104,7 +107,7 @@ func (s *Shipper) take(branch uint64, check func(*object.State) error) (err erro
 	s.writer, err = s.log.ClaimIf(s.context, func(state *object.State) (object.Claim, error) {
 		return object.Claim{
 			Writer: s.config.Writer, Branch: branch, Window: uint64(s.config.Window),
-		}, errors.Join(check(state), wantEpoch(state))
+		}, errors.Join(check(state), wantEpoch(state), s.Lend(s.context, state))
 	})
 	if err == nil {
 		s.epoch = s.writer.State().Epoch

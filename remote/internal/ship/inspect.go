@@ -33,6 +33,7 @@ type Contents struct {
 
 	Log, States, Tables, Values, Pinned, Other Usage // of objects, by their kinds
 	Past                                       Usage // of these, what restoring the end does not need
+	Lent                                       Usage // files that only the parent of a clone has
 }
 
 // Inspect returns what is in the store. Nothing is changed, and a writer may run meanwhile.
@@ -59,6 +60,9 @@ func (s *Source) Inspect(ctx context.Context) (*Contents, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.addLent(ctx, s.log.Store); err != nil {
+		return nil, err
+	}
 	needed := namesOf(c.End.Version)
 	return c, history.EachObject(ctx, s.log.Store, "", func(page []objstore.Object) error {
 		past := map[string]bool{}
@@ -75,6 +79,15 @@ func (s *Source) Inspect(ctx context.Context) (*Contents, error) {
 	})
 }
 
+// addLent counts the files that only the parent of a clone has.
+func (c *Contents) addLent(ctx context.Context, own objstore.Store) error {
+	lent, err := lentBy(ctx, own, c.End)
+	for name, size := range lent {
+		c.Lent.add(objstore.Object{Name: name, Size: size})
+	}
+	return err
+}
+
 // usage returns to what an object counts, and whether it is a file of the database.
 func (c *Contents) usage(name string) (of *Usage, isData bool) {
 	kind, _, isData := history.ParseData(name)
@@ -84,7 +97,7 @@ func (c *Contents) usage(name string) (of *Usage, isData bool) {
 		return &c.Tables, true
 	case isData:
 		return &c.Values, true
-	case prefix == "log":
+	case prefix == "log", name == history.DraftName:
 		return &c.Log, false
 	case prefix == "state":
 		return &c.States, false

@@ -32,7 +32,10 @@ type When struct {
 // database in the store.
 func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string, when When) error {
 	for {
-		state, err := s.stateAt(ctx, when)
+		state, end, err := s.stateAt(ctx, when)
+		if err == nil {
+			err = s.Lend(ctx, end)
+		}
 		if err != nil {
 			return err
 		}
@@ -52,28 +55,28 @@ func (s *Source) isPast(ctx context.Context, state *object.State, err error) boo
 	return err == nil && bound > state.Number
 }
 
-// stateAt returns the state to make a copy of.
-func (s *Source) stateAt(ctx context.Context, when When) (*object.State, error) {
-	end, err := s.log.Present(ctx)
+// stateAt returns the state to make a copy of, and the newest one.
+func (s *Source) stateAt(ctx context.Context, when When) (at, end *object.State, err error) {
+	end, err = s.log.Present(ctx)
 	if errors.Is(err, objstore.ErrNotExist) {
 		err = ErrNone
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	commit := when.Commit
 	if when.Position != 0 {
 		commit, err = commitOf(end, when.Position)
 	}
+	at = end
 	switch {
 	case err != nil:
-		return nil, err
 	case when.Position != 0, commit != 0:
-		return s.log.AtCommit(ctx, end, commit)
+		at, err = s.log.AtCommit(ctx, end, commit)
 	case !when.Time.IsZero():
-		return s.log.AtTime(ctx, end, uint64(max(0, when.Time.UnixMilli())))
+		at, err = s.log.AtTime(ctx, end, uint64(max(0, when.Time.UnixMilli())))
 	}
-	return end, nil
+	return at, end, err
 }
 
 // commitOf returns the commit of a position in the history that ends with a state.

@@ -13,14 +13,10 @@ import (
 
 // Successor returns the claim of this shipper after a state, with a branch of its own.
 func (s *Shipper) Successor(after *object.State) (object.Claim, error) {
-	const low = 1<<engine.BranchBits - 1
-	branch, err := after.Version.Branch, wantEpoch(after)
-	for err == nil && (branch^after.Version.Branch)&low == 0 {
-		branch, err = engine.NewBranch()
-	}
+	branch, err := newBranch(after)
 	return object.Claim{
 		Writer: s.config.Writer, Branch: branch, Window: uint64(s.config.Window),
-	}, err
+	}, errors.Join(err, wantEpoch(after))
 }
 
 // Settle makes a folder, which is empty or has what an earlier try has left, the database that a

@@ -62,17 +62,18 @@ type Shipper struct {
 
 	settled bool // the claim was made before the folder
 
-	engine   *engine.Engine
-	follower *commit.Follower
-	stop     context.CancelFunc
-	running  sync.WaitGroup
-	wake     chan struct{} // holds an item: there may be something to ship now
-	hurry    chan struct{} // holds an item: commits need not wait for others
-	answered chan struct{} // holds an item: the outcome of a log object is known
-	cargo    cargo         // files on their way
-	closing  atomic.Bool   // no more files are stored
-	adopting sync.Mutex    // held while a file from before the claim is stored
-	throttle throttle
+	engine    *engine.Engine
+	follower  *commit.Follower
+	stop      context.CancelFunc
+	running   sync.WaitGroup
+	wake      chan struct{} // holds an item: there may be something to ship now
+	hurry     chan struct{} // holds an item: commits need not wait for others
+	answered  chan struct{} // holds an item: the outcome of a log object is known
+	cargo     cargo         // files on their way
+	closing   atomic.Bool   // no more files are stored
+	adopting  sync.Mutex    // held while a file from before the claim is stored
+	detaching atomic.Bool   // the log is to say that there are no origins any more
+	throttle  throttle
 
 	sent     []*shipment // log objects on their way, the loop's
 	prepared uint64      // how many there have been, with those of the past, the loop's

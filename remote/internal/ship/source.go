@@ -47,7 +47,7 @@ var ErrNone = errors.New("there is no database in the store")
 
 // Identify finds out which database is in the store.
 func (s *Source) Identify() error {
-	database, exists, err := history.Identify(s.context, s.log.Store, s.log.Codec)
+	database, exists, err := history.Identify(s.context, s.log.Store)
 	if err == nil && !exists {
 		err = ErrNone
 	}

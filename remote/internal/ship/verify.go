@@ -10,6 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/remote/internal/clonestore"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -89,11 +90,17 @@ func (s *Source) verifyFrom(ctx context.Context, first *object.State) (*Verified
 	for _, size := range files {
 		v.Bytes += size
 	}
-	return v, s.verifyFiles(ctx, files)
+	return v, s.verifyFiles(ctx, v.End, files)
 }
 
-// verifyFiles returns an error unless there are objects of at least the given sizes.
-func (s *Source) verifyFiles(ctx context.Context, files map[string]int64) error {
+// verifyFiles returns an error unless there are objects of at least the given sizes. The newest
+// state is given.
+func (s *Source) verifyFiles(
+	ctx context.Context, end *object.State, files map[string]int64,
+) error {
+	if err := s.Lend(ctx, end); err != nil {
+		return err
+	}
 	var problems []error
 	wanted := maps.Clone(files)
 	look := func(page []objstore.Object) error {
@@ -107,6 +114,9 @@ func (s *Source) verifyFiles(ctx context.Context, files map[string]int64) error 
 		return nil
 	}
 	err := history.EachObject(ctx, s.log.Store, history.DataPrefix, look)
+	if clone := clonestore.Of(s.log.Store); err == nil && clone != nil && len(wanted) > 0 {
+		err = clone.EachLent(ctx, look)
+	}
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,8 @@ type Config struct {
 	// Claimed is called with all claims, in their order, before the replica shows what the writer of
 	// the newest one has made.
 	Claimed func(history.Claims)
+	// Opened is called with the newest state before it is shown to anybody. Its error ends Open.
+	Opened func(context.Context, *object.State) error
 }
 
 // Tail follows the log of a database. Its exported methods are safe for concurrent use.
@@ -97,6 +99,9 @@ func Open(ctx context.Context, log *history.Log, c Config) (*Tail, error) {
 	err = t.reset(ctx)
 	for more := true; err == nil && more && t.follower.State().Number < end; {
 		more, err = t.step(ctx)
+	}
+	if err == nil {
+		err = c.Opened(ctx, t.follower.State())
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.replica.Close())

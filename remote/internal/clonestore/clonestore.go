@@ -1,0 +1,206 @@
+// Package clonestore shows the store of a clone together with that of its parent, so that files
+// which both have are read without being copied.
+//
+// A [Store] is that of the clone: whatever is created, put, deleted or listed, is there. Only files
+// that the clone lacks are read in the parent's store, where nothing is ever changed, and only once
+// [Store.Lend] has said which ones: the parent goes on, and may give the names of the clone's files
+// to others. Parents may be clones, too. Everything is safe for concurrent use.
+package clonestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// Store is the store of a clone.
+type Store struct {
+	objstore.Store
+	parent objstore.Store
+	most   atomic.Uint64 // the epoch up to which files may be the parent's; 0: none are
+}
+
+// New returns the store of a clone, given its own and that of its parent.
+func New(own, parent objstore.Store) *Store { return &Store{Store: own, parent: parent} }
+
+// Of returns the store of a clone that a store is, or counts or paces; nil if it is none.
+func Of(store objstore.Store) *Store {
+	for {
+		switch s := store.(type) {
+		case *Store:
+			return s
+		case interface{ Unwrap() objstore.Store }:
+			store = s.Unwrap()
+		default:
+			return nil
+		}
+	}
+}
+
+// Encrypts implements [objstore.Encrypting].
+func (s *Store) Encrypts() bool { return objstore.Encrypts(s.Store) }
+
+// Parent returns the store of the parent.
+func (s *Store) Parent() objstore.Store { return s.parent }
+
+// Lend has files read in the parent's store from now on that the parent may have, given the log of
+// the clone and its state; none are if that has no origin. It is an error if the store is not that
+// of the parent, or the parent does not keep what the clone needs.
+func (s *Store) Lend(ctx context.Context, clone *history.Log, state *object.State) error {
+	origin := state.Origin
+	if origin == nil {
+		s.most.Store(0)
+		return nil
+	}
+	parent := *clone
+	parent.Store = s.parent
+	if err := isOrigin(ctx, s.parent, origin); err != nil {
+		return err
+	}
+	if err := parent.WantPin(ctx, history.ClonePin(state.Claims[0].ID), origin.Number); err != nil {
+		return fmt.Errorf("the parent does not keep what the clone needs; clone it again into the same "+
+			"store to put the pin back, if that is still possible: %w", err)
+	}
+	if origin.Nested {
+		if err := s.lendParent(ctx, &parent); err != nil {
+			return fmt.Errorf("the parent is a clone itself: %w", err)
+		}
+	}
+	s.most.Store(origin.Epoch)
+	return nil
+}
+
+// lendParent has the parent lend what it has of its own parent, if it still has one.
+func (s *Store) lendParent(ctx context.Context, parent *history.Log) error {
+	end, err := parent.End(ctx)
+	between := Of(s.parent)
+	switch {
+	case err != nil:
+		return err
+	case between != nil:
+		return between.Lend(ctx, parent, end)
+	case end.Origin != nil:
+		return NoParent(end.Origin)
+	}
+	return nil
+}
+
+// ErrNoParent reports a clone whose parent is not at hand.
+var ErrNoParent = errors.New("the parent of the clone is needed")
+
+// NoParent returns the error for a clone of an origin that is used without it.
+func NoParent(origin *object.Origin) error {
+	return fmt.Errorf("the database is a clone of %s as of commit %d, and needs its files: use the "+
+		"store that remote.CloneStore returns: %w", describe(origin), origin.Commit, ErrNoParent)
+}
+
+// describe returns what people call an origin.
+func describe(origin *object.Origin) string {
+	if origin.Name != "" {
+		return origin.Name
+	}
+	return fmt.Sprintf("the database whose log begins with %x", origin.First)
+}
+
+// isOrigin returns an error unless a store has the database of an origin.
+func isOrigin(ctx context.Context, store objstore.Store, origin *object.Origin) error {
+	first, err := history.First(ctx, store)
+	switch {
+	case errors.Is(err, objstore.ErrNotExist):
+		return fmt.Errorf("there is no database in the store of the parent, %s, any more: %w",
+			describe(origin), ErrNoParent)
+	case err != nil:
+		return fmt.Errorf("the parent of the clone: %w", err)
+	case first.ID != origin.First:
+		return fmt.Errorf("the store of the parent has another database than %s, its log begins with "+
+			"%x: %w", describe(origin), first.ID, ErrNoParent)
+	}
+	return nil
+}
+
+// Lends reports whether an object may be the parent's.
+func (s *Store) Lends(name string) bool {
+	most := s.most.Load()
+	if most == 0 {
+		return false
+	}
+	_, number, isData := history.ParseData(name)
+	return isData && number>>history.EpochShift <= most
+}
+
+// Get implements [objstore.Store].
+func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if !s.Lends(name) {
+		return s.Store.Get(ctx, name, off, n)
+	}
+	p, err := s.parent.Get(ctx, name, off, n)
+	if err == nil {
+		return p, nil
+	}
+	if own, ownErr := s.Store.Get(ctx, name, off, n); ownErr == nil {
+		return own, nil // it was copied
+	}
+	return nil, inParent(err)
+}
+
+// GetTo implements [objstore.Streamer].
+func (s *Store) GetTo(
+	ctx context.Context, name string, off, n int64, w io.Writer,
+) (written int64, err error) {
+	if !s.Lends(name) {
+		return objstore.GetTo(ctx, s.Store, name, off, n, w)
+	}
+	written, err = objstore.GetTo(ctx, s.parent, name, off, n, w)
+	if err == nil || written > 0 {
+		return written, err
+	}
+	own, ownErr := objstore.GetTo(ctx, s.Store, name, off, n, w)
+	if ownErr == nil || own > 0 {
+		return own, ownErr
+	}
+	return 0, inParent(err)
+}
+
+func inParent(err error) error { return fmt.Errorf("in the store of the parent: %w", err) }
+
+// List implements [objstore.Store]. An object that is asked for by its whole name is found where
+// Get finds it.
+func (s *Store) List(
+	ctx context.Context, prefix, after string, limit int,
+) ([]objstore.Object, error) {
+	own, err := s.Store.List(ctx, prefix, after, limit)
+	if err != nil || len(own) > 0 || !s.Lends(prefix) {
+		return own, err
+	}
+	return s.parent.List(ctx, prefix, after, limit)
+}
+
+// EachLent calls fn with the parent's files that may be the clone's, a page at a time; those that
+// the parent has of its own parents come last.
+func (s *Store) EachLent(ctx context.Context, fn func([]objstore.Object) error) error {
+	lent := func(page []objstore.Object) error {
+		var own []objstore.Object
+		for _, o := range page {
+			if s.Lends(o.Name) {
+				own = append(own, o)
+			}
+		}
+		return fn(own)
+	}
+	if s.most.Load() == 0 {
+		return nil
+	}
+	if err := history.EachObject(ctx, s.parent, history.DataPrefix, lent); err != nil {
+		return err
+	}
+	if between := Of(s.parent); between != nil {
+		return between.EachLent(ctx, lent)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/remote/internal/clonestore"
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// cloneWriter is the name of the writer of the first claim of a clone.
+const cloneWriter = "clone"
+
+// Clone makes the store of child, which is empty or has what an earlier try has left, a clone of
+// the database as of a moment. The name of its origin is for people. It returns the commit and the
+// time that the clone is of.
+//
+// First the draft in child names the clone, then the parent has a pin of that name, and then one
+// object is all of the clone: so each try goes on with what it finds, and its end decides.
+func (s *Source) Clone(
+	ctx context.Context, child *Source, when When, name string,
+) (commit, at uint64, err error) {
+	for tries := 1; ; tries++ {
+		commit, at, err = s.tryClone(ctx, child, when, name)
+		// What was the newest commit may be behind the pin that another try has made meanwhile.
+		if when != (When{}) || tries == cloneTries || !errors.Is(err, history.ErrNotKept) {
+			return commit, at, err
+		}
+	}
+}
+
+// cloneTries is how often the newest commit is cloned if that is out of date by then.
+const cloneTries = 3
+
+// tryClone is one try of Clone.
+func (s *Source) tryClone(
+	ctx context.Context, child *Source, when When, name string,
+) (commit, at uint64, err error) {
+	state, end, err := s.stateAt(ctx, when)
+	if err != nil {
+		return 0, 0, err
+	}
+	origin := &object.Origin{
+		First: end.Claims[0].ID, Number: max(state.Number, 1), Epoch: max(state.Epoch, 1),
+		Commit: state.Commit, Nested: end.Origin != nil, Name: name,
+	}
+	child.log.Database = s.log.Database
+	first, err := history.First(ctx, child.log.Store)
+	switch {
+	case err == nil && first.Database != s.log.Database:
+		return 0, 0, errTaken
+	case errors.Is(err, objstore.ErrNotExist):
+		made, err := s.found(ctx, child, state, origin)
+		if made || err != nil {
+			return state.Commit, state.Time, err
+		}
+	case err != nil:
+		return 0, 0, err
+	}
+	return s.resume(ctx, child, origin, when)
+}
+
+// errTaken refuses a store that has anything but a clone of the same database.
+var errTaken = fmt.Errorf("the store of the clone has another database: %w", objstore.ErrExists)
+
+// found creates a clone, and reports whether it did: another try may have, meanwhile.
+func (s *Source) found(
+	ctx context.Context, child *Source, state *object.State, origin *object.Origin,
+) (made bool, err error) {
+	id, err := child.log.Draft(ctx, origin.First)
+	if err != nil {
+		return false, err
+	}
+	if err := s.log.PinAt(ctx, history.ClonePin(id), pinned(origin, state.Time)); err != nil {
+		return false, err
+	}
+	first, err := s.firstOf(ctx, state, origin, id)
+	if err != nil {
+		return false, err
+	}
+	made, err = child.log.Found(ctx, first)
+	if errors.Is(err, object.ErrTooLarge) {
+		err = fmt.Errorf("too many commits are in no table yet: have the writer of the database compact "+
+			"it, or clone it as of an earlier commit: %w", err)
+	}
+	return made, err
+}
+
+// pinned returns the position of an origin as a state.
+func pinned(origin *object.Origin, at uint64) *object.State {
+	return &object.State{Header: object.Header{Number: origin.Number, Time: at}, Commit: origin.Commit}
+}
+
+// firstOf returns the first object of a clone of a state.
+func (s *Source) firstOf(
+	ctx context.Context, state *object.State, origin *object.Origin, id object.ID,
+) (*object.Log, error) {
+	branch, err := newBranch(state)
+	if err == nil {
+		err = wantEpoch(state)
+	}
+	if err != nil {
+		return nil, err
+	}
+	first := &object.Log{
+		Header: object.Header{
+			Database: s.log.Database, Number: 1, Epoch: origin.Epoch + 1, ID: id,
+			Time: max(s.log.Now(), state.Time),
+		},
+		Claim: &object.Claim{Writer: cloneWriter, Branch: branch, Window: 1},
+		Parts: []object.Part{{Origin: origin}},
+	}
+	if edit := history.Start(s.log.Database).Version.EditTo(state.Version); edit != nil {
+		first.Parts = append(first.Parts, object.Part{Edit: edit})
+	}
+	if state.Commit > state.Version.LastCommit {
+		commits := &object.Commits{First: state.Version.LastCommit + 1}
+		err = s.log.BatchedCommits(ctx, state, func(_ uint64, batch []byte) error {
+			commits.Batches = append(commits.Batches, batch)
+			return nil
+		})
+		first.Parts = append(first.Parts, object.Part{Commits: commits})
+	}
+	return first, err
+}
+
+// newBranch returns a branch that positions do not take for that of a state.
+func newBranch(after *object.State) (branch uint64, err error) {
+	const low = 1<<engine.BranchBits - 1
+	for branch = after.Version.Branch; err == nil && (branch^after.Version.Branch)&low == 0; {
+		branch, err = engine.NewBranch()
+	}
+	return branch, err
+}
+
+// resume returns what the clone is of that an earlier try has made, and makes sure that it has its
+// pin. It is an error if it is no clone of the origin's database.
+func (s *Source) resume(
+	ctx context.Context, child *Source, origin *object.Origin, when When,
+) (commit, at uint64, err error) {
+	first, err := child.log.FirstObject(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(first.Parts) == 0 || first.Parts[0].Origin == nil ||
+		first.Parts[0].Origin.First != origin.First {
+		return 0, 0, errTaken
+	}
+	was := first.Parts[0].Origin
+	if when != (When{}) && was.Commit != origin.Commit {
+		return 0, 0, fmt.Errorf("the store has a clone of commit %d already: %w", was.Commit,
+			objstore.ErrExists)
+	}
+	end, err := child.log.End(ctx)
+	if err == nil && end.Origin != nil {
+		err = s.log.PinAt(ctx, history.ClonePin(first.ID), pinned(was, first.Time))
+	}
+	return was.Commit, first.Time, err
+}
+
+// Lend has the files of a clone read in its parent's store, too, given the newest state. It is an
+// error if they are needed, and the parent is not at hand.
+func (s *Source) Lend(ctx context.Context, end *object.State) error {
+	clone := clonestore.Of(s.log.Store)
+	switch {
+	case clone != nil && len(end.Claims) > 0:
+		log := *s.log
+		log.Database = end.Database
+		return clone.Lend(ctx, &log, end)
+	case end.Origin != nil:
+		return clonestore.NoParent(end.Origin)
+	}
+	return nil
+}
