@@ -26,6 +26,8 @@ func advise(err error) error {
 			"server runs", err)
 	case errors.Is(err, remote.ErrNone):
 		return fmt.Errorf("%w: check STORE, or ship a database to it with \"stoat remote init\"", err)
+	case errors.Is(err, remote.ErrNoParent):
+		return fmt.Errorf("%w: -%s must name the store of the parent", err, parentFlag)
 	case errors.Is(err, remote.ErrNotKept):
 		return fmt.Errorf("%w: \"stoat remote status\" shows the oldest and the newest commit", err)
 	case errors.Is(err, stoat.ErrKey):

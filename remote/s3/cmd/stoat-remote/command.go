@@ -16,11 +16,14 @@ type command = cmdline.Command[action]
 // commands returns all commands in the order in which help lists them.
 func commands() []*command {
 	return slices.Concat([]*command{probeCommand()},
-		keyed(
-			initCommand(), statusCommand(), restoreCommand(), verifyCommand(),
-			readerCommand(), standbyCommand(), getCommand(), scanCommand(),
-			pinCommand(), unpinCommand(), pinsCommand(), gcCommand(), rekeyCommand(),
-		),
+		keyed(initCommand(), statusCommand()),
+		keyed(cloned(
+			restoreCommand(), verifyCommand(), readerCommand(), standbyCommand(), getCommand(),
+			scanCommand(), cloneCommand(), detachCommand(),
+		)...),
+		keyed(pinCommand(), unpinCommand(), pinsCommand()),
+		keyed(cloned(gcCommand())...),
+		keyed(rekeyCommand()),
 		[]*command{helpCommand()},
 	)
 }
@@ -41,8 +44,8 @@ AWS_REGION), a store can name its server: s3://b/p?endpoint=HOST:PORT, with
 With -key-file, the store is encrypted before anything leaves this machine, and
 so is DIR, unless -plain says otherwise. Without the key, nobody can read it.
 
-Only init, gc and standby become the writer of the database; all others leave it
-alone.
+Only init, gc, detach and standby become the writer of the database; all others
+leave it alone.
 
 "stoat remote help COMMAND" says more. Exit codes: 0 success, 1 error, 2 wrong
 arguments, 3 not found, 4 damaged or unfit, 130 interrupted.`,

@@ -57,16 +57,19 @@ func readKeyFile(name string) ([]byte, error) {
 	return keyfile.Parse(name, content)
 }
 
-// openStore opens the store that an argument names, which must exist, with the key of the command.
+// openStore opens the store that an argument names, which must exist, with the key and the parents
+// of the command.
 func (s *stdio) openStore(ctx context.Context, arg string) (objstore.Store, error) {
 	store, err := openStore(arg)
-	return s.decrypted(ctx, store, err)
+	store, err = s.decrypted(ctx, store, err)
+	return s.withParents(ctx, store, err)
 }
 
 // newStore is openStore, but makes a folder that does not exist.
 func (s *stdio) newStore(ctx context.Context, arg string) (objstore.Store, error) {
 	store, err := newStore(arg)
-	return s.decrypted(ctx, store, err)
+	store, err = s.decrypted(ctx, store, err)
+	return s.withParents(ctx, store, err)
 }
 
 // decrypted returns an opened store with the key of the command.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"time"
 
@@ -19,10 +20,7 @@ type moment struct {
 
 func restoreCommand() *command {
 	flags := cmdline.NewFlags()
-	m := &moment{}
-	flags.Uint64Var(&m.commit, "commit", 0, "as it was after commit `N`")
-	flags.StringVar(&m.time, "time", "", "as it was shipped by `TIME`, such as 2026-01-31T23:59:00Z")
-	flags.StringVar(&m.pin, "pin", "", "as it was when the pin `NAME` was made")
+	m := momentFlags(flags)
 	addPlain(flags)
 	return &command{
 		Name: "restore", Arguments: "STORE DIR", Summary: "make a copy of the database",
@@ -55,6 +53,15 @@ shows the oldest one, and "stoat remote pins" those that are pinned.`,
 			return err
 		},
 	}
+}
+
+// momentFlags adds the flags that say as of when.
+func momentFlags(flags *flag.FlagSet) *moment {
+	m := &moment{}
+	flags.Uint64Var(&m.commit, "commit", 0, "as it was after commit `N`")
+	flags.StringVar(&m.time, "time", "", "as it was shipped by `TIME`, such as 2026-01-31T23:59:00Z")
+	flags.StringVar(&m.pin, "pin", "", "as it was when the pin `NAME` was made")
+	return m
 }
 
 // options returns what the flags ask for.

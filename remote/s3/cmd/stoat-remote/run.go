@@ -32,6 +32,8 @@ type stdio struct {
 	err    io.Writer
 	key    []byte // of the store; nil if it is not encrypted
 	dirKey []byte // of the directory; nil if it is not encrypted
+
+	parents []string // stores, if the database is a clone: of its parent first
 }
 
 // run executes one command line, without the program's name, and returns the exit code. The end of
@@ -42,6 +44,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err := s.readKey(c); err != nil {
 			return err
 		}
+		s.readParents(c)
 		return c.Run(ctx, s, args)
 	})
 	if flushErr := s.out.Flush(); err == nil && flushErr != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -41,7 +42,8 @@ func narrow(t testing.TB, what, text string) {
 func TestHelp_saysWhoBecomesTheWriter(t *testing.T) {
 	for _, c := range commands() {
 		takes := strings.Contains(output(t, "help", c.Name), "Takes the role of the writer")
-		if want := c.Name == "init" || c.Name == "gc" || c.Name == "standby"; takes != want {
+		want := slices.Contains([]string{"init", "gc", "detach", "standby"}, c.Name)
+		if takes != want {
 			t.Errorf("%s: %v", c.Name, takes)
 		}
 	}
@@ -53,7 +55,9 @@ func TestRun_refusesWrongArguments(t *testing.T) {
 		{"probe"}, {"init", dir}, {"status", store, "x"}, {"status", "-colour", store},
 		{"restore", store}, {"pin", store}, {"gc", "-retention", "-1h", dir, store},
 		{"gc", "-retention", "0", dir, store}, {"reader", "-poll", "0", store},
-		{"scan", "-limit", "-1", store}, {"help", "x"}, {"status", ""}, {"init", "", store},
+		{"scan", "-limit", "-1", store}, {"help", "x"}, {"clone", store},
+		{"clone", store, ""}, {"clone", "-commit", "1", "-pin", "x", store, store},
+		{"detach", dir, store}, {"status", ""}, {"init", "", store},
 		{"restore", store, ""}, {"pin", store, "Not a name"}, {"get", "-bucket", "a//b", store, "k"},
 	} {
 		fails(t, exitUsage, args, "stoat remote help "+args[0])

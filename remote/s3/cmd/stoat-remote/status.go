@@ -48,6 +48,7 @@ type statusJSON struct {
 	Newest   momentJSON           `json:"newest"`
 	Oldest   momentJSON           `json:"oldest"`
 	Pins     []pinJSON            `json:"pins"`
+	Origin   *originJSON          `json:"origin,omitempty"` // of a clone that needs its parent
 	Usage    map[string]usageJSON `json:"usage"`
 	Price    *prices              `json:"price"`
 	PerMonth float64              `json:"per_month"` // for storage, in the currency of the prices
@@ -64,6 +65,14 @@ type writerJSON struct {
 type momentJSON struct {
 	Commit uint64 `json:"commit"`
 	Time   string `json:"time,omitempty"`
+}
+
+// originJSON is what a clone has of its parent.
+type originJSON struct {
+	Name   string    `json:"name"`
+	Commit uint64    `json:"commit"`
+	Pin    string    `json:"pin"`    // in the parent
+	Needed usageJSON `json:"needed"` // files of the parent
 }
 
 // usageJSON is what objects take.
@@ -113,6 +122,9 @@ func statusOf(info *remote.Info, p *prices) *statusJSON {
 	for _, k := range kinds(info) {
 		st.Usage[k.name] = usageJSON(k.of)
 	}
+	if o := info.Origin; o != nil {
+		st.Origin = &originJSON{o.Name, o.Commit, o.Pin, usageJSON(o.Needed)}
+	}
 	return st
 }
 
@@ -148,10 +160,34 @@ func printStatus(s *stdio, info *remote.Info, p *prices) error {
 			return err
 		}
 	}
+	if o := info.Origin; o != nil {
+		if err := printOrigin(t, o); err != nil {
+			return err
+		}
+	}
 	if err := printUsage(s, info); err != nil {
 		return err
 	}
 	return p.print(s, allOf(info).Bytes)
+}
+
+// printOrigin prints what a clone has of its parent.
+func printOrigin(t *columns.Table, o *remote.OriginInfo) error {
+	needs := "nothing of it"
+	if o.Needed.Objects > 0 {
+		needs = fmt.Sprintf("%s of it, %s", progress.Counted(int64(o.Needed.Objects), "file"),
+			progress.Bytes(float64(o.Needed.Bytes)))
+	}
+	for _, row := range [][2]string{
+		{"clone of", momentText(remote.Moment{Commit: o.Commit}) + "  " + o.Name},
+		{"needs", needs},
+		{"its pin", o.Pin},
+	} {
+		if err := t.Row(row[0], row[1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // printUsage prints what objects take.

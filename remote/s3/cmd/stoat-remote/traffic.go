@@ -39,6 +39,9 @@ func (t *traffic) add(bytes int64) {
 	t.line.Add(bytes)
 }
 
+// Unwrap returns the store itself.
+func (t *traffic) Unwrap() objstore.Store { return t.Store }
+
 // Encrypts implements [objstore.Encrypting].
 func (t *traffic) Encrypts() bool { return objstore.Encrypts(t.Store) }
 
