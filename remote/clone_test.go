@@ -83,6 +83,7 @@ func TestClone_goesOnByItself(t *testing.T) {
 		for range 60 {
 			ok(t, c.commit(db.DB))
 		}
+		ok(t, db.Flush())
 		ok(t, db.Close())
 		for name, sum := range contents(t, parent) {
 			if before[name] != sum && !strings.HasPrefix(name, "pin/clone-") {
