@@ -83,7 +83,10 @@ func TestClone_goesOnByItself(t *testing.T) {
 		for range 60 {
 			ok(t, c.commit(db.DB))
 		}
-		ok(t, db.Flush())
+		for len(names(t, own, "data/")) == 0 { // Close stores none
+			ok(t, db.Flush())
+			ok(t, db.Ship(t.Context()))
+		}
 		ok(t, db.Close())
 		for name, sum := range contents(t, parent) {
 			if before[name] != sum && !strings.HasPrefix(name, "pin/clone-") {
@@ -99,9 +102,6 @@ func TestClone_goesOnByItself(t *testing.T) {
 		}
 		wantWhole(t, "the clone", c, clone)
 		wantWhole(t, "the parent", h, parent)
-		if len(names(t, own, "data/")) == 0 {
-			t.Error("the clone has no files of its own")
-		}
 	}
 }
 

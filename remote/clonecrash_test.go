@@ -183,7 +183,7 @@ func TestDetach_mayCrashAnywhere(t *testing.T) {
 		_, own := mustClone(t, parent)
 		d := newDoomed(t, own, parent, -1, faultstore.AnswerLost)
 		o := quick()
-		o.CloseTimeout = time.Millisecond
+		o.CloseTimeout, o.Patience = time.Millisecond, 10*time.Millisecond
 		db, err := open(t, remote.CloneStore(d.own, d.parent), memfs.New(), o, small)
 		ok(t, err)
 		mustCommit(t, h, db, 10)
