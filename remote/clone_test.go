@@ -61,10 +61,17 @@ func written(t testing.TB, h *history, store objstore.Store, tuning engine.Tunin
 // for whoever reads, restores or verifies it.
 func wantWhole(t testing.TB, what string, h *history, store objstore.Store) {
 	t.Helper()
-	last := len(h.states) - 1
-	h.wantAt(t, "a reader of "+what, mustRead(t, store).DB, last)
-	h.wantAt(t, "a copy of "+what, restored(t, store), last)
-	_, err := remote.Verify(t.Context(), store)
+	last, disk, o := len(h.states)-1, memfs.New(), impatient()
+	r, err := remote.OpenReader(t.Context(), store, "", &o)
+	ok(t, err)
+	h.wantAt(t, "a reader of "+what, r.DB, last)
+	ok(t, r.Close())
+	ok(t, tryRestore(store, disk, remote.RestoreOptions{}))
+	db, err := tuned.Open(disk, "db", nil, engine.Tuning{})
+	ok(t, err)
+	h.wantAt(t, "a copy of "+what, db, last)
+	ok(t, db.Close())
+	_, err = remote.Verify(t.Context(), store)
 	ok(t, err)
 }
 
