@@ -121,6 +121,9 @@ func (m *machine) crash() {
 func (m *machine) run(t *testing.T, h *history) {
 	o := forgetful()
 	o.CloseTimeout, o.Durability, o.Patience = time.Millisecond, m.mode, shortPatience
+	if len(h.states)%2 == 0 {
+		o.LocalBytes = localLimit
+	}
 	if m.mode == remote.Wait && h.rng.IntN(2) == 0 { // what is acknowledged is synced all the same
 		o.Database = &stoat.Options{Sync: stoat.SyncNever}
 	}

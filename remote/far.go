@@ -158,6 +158,15 @@ func (l *lazyFar) opened() (*far, error) {
 	return opened, nil
 }
 
+// claimed says whose files there are, once this process is their writer.
+func (l *lazyFar) claimed(claims history.Claims) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.far != nil {
+		l.far.claims.Store(&claims)
+	}
+}
+
 // stop is that of the far, if it was opened: its files stay readable, and more of them can be
 // opened.
 func (l *lazyFar) stop() error {

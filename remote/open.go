@@ -75,7 +75,14 @@ func (db *DB) openFolder(dir string, opts *stoat.Options, settings hook.Settings
 	own := *opts
 	var failed error
 	settings.Shipper = db.shipper
-	settings.Opened = func(e *engine.Engine) { failed = db.shipper.Start(e) }
+	settings.Opened = func(e *engine.Engine) {
+		_, claims, err := db.shipper.Claims(context.Background()) // the role is taken, so nobody is asked
+		if err == nil {
+			db.far.claimed(claims)
+			err = db.shipper.Start(e)
+		}
+		failed = err
+	}
 	settings.Over = func(files vfs.FS) vfs.FS { return sparse.Over(files, db.far) }
 	defer hook.Attach(&own, settings)()
 	opened, err := stoat.Open(dir, &own)

@@ -105,6 +105,13 @@ type Options struct {
 	// one. Readers that fall behind by more have to begin anew. Default: 0, which means 7 days.
 	Retention time.Duration
 
+	// LocalBytes is how much of the database stays in the folder, so that the database may be larger
+	// than the disk: while tables and value files there take more, the oldest of those that the store
+	// has are removed, and read from the store from then on, through the cache. Then reads may need
+	// the store, as after [Reader.TakeOver], and only this package opens the folder. What the store
+	// does not have yet always stays. Default: 0, which means that everything does.
+	LocalBytes int64
+
 	// CacheBytes is how much the cache of files that are only in the store takes at most; see
 	// [Reader.TakeOver]. Default: 0, which means 1 GiB.
 	CacheBytes int64
@@ -147,7 +154,7 @@ func (o *Options) withDefaults() (set Options) {
 func (o *Options) shipping() ship.Config {
 	c := ship.Config{
 		Writer: o.Writer, Interval: o.Interval, MaxLag: o.MaxLag, Window: 1, Uploads: o.Uploads,
-		Rate: o.Bandwidth, Retention: o.Retention,
+		Rate: o.Bandwidth, Local: o.LocalBytes, Retention: o.Retention,
 	}
 	if o.Durability == Wait {
 		c.Withhold, c.Window = true, windowOfWait

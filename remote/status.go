@@ -21,10 +21,15 @@ type Status struct {
 	Requests uint64
 	Bytes    uint64 // sent to the store since then
 
+	LocalBytes  uint64 // of tables and value files in the folder
+	RemoteBytes uint64 // of those that are only in the store
+
 	Failed error // why the last request failed, which may be tried again; nil if it did not
 	// Uncollected is why the last try to delete what nobody needs failed; nil if it did not.
 	Uncollected error
-	Ended       error // why nothing is shipped any more, such as ErrFenced; nil while it is
+	// Unevicted is why the last try to keep to [Options.LocalBytes] failed; nil if it did not.
+	Unevicted error
+	Ended     error // why nothing is shipped any more, such as ErrFenced; nil while it is
 }
 
 // Status returns how far the database is shipped.
@@ -33,7 +38,8 @@ func (db *DB) Status() Status {
 	return Status{
 		Epoch: s.Epoch, Commit: s.Newest, Shipped: s.Shipped, Lag: s.Lag,
 		Requests: db.store.requests.Load(), Bytes: db.store.bytes.Load(),
-		Failed: s.Failed, Uncollected: s.Uncollected, Ended: s.Ended,
+		LocalBytes: s.Local, RemoteBytes: s.Remote,
+		Failed: s.Failed, Uncollected: s.Uncollected, Unevicted: s.Unevicted, Ended: s.Ended,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/tools/check"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // checkNamed verifies that the files that version names are there, with their sizes. The caller
@@ -33,8 +34,8 @@ func (e *Engine) checkNamed(version *manifest.Version, dir folder.Listing, found
 // checkSize verifies that a file is there and has size bytes, or at least as many if it may have
 // more.
 func (e *Engine) checkSize(path string, size uint64, there, more bool, found *check.Findings) {
-	if !there && e.options.ReadOnly {
-		return // opening it has told whether it is readable
+	if !there && (e.options.ReadOnly || vfs.Elsewhere(e.folder, path)) {
+		return // opening it tells whether it is readable
 	}
 	if !there {
 		found.Lose(path, missing(path))

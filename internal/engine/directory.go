@@ -125,15 +125,25 @@ func surplus(version *manifest.Version, found folder.Listing) bool {
 func (d directory) wantFiles(version *manifest.Version, found folder.Listing) error {
 	for t := range version.Tables() {
 		if !found.Has(folder.Table, t.Number) && !vfs.Elsewhere(d.folder, d.tablePath(t)) {
-			return missing(d.tablePath(t))
+			return d.missing(d.tablePath(t), found)
 		}
 	}
 	for _, f := range version.ValueFiles {
 		if !found.Has(f.Kind(), f.Number) && !vfs.Elsewhere(d.folder, d.valuePath(f)) {
-			return missing(d.valuePath(f))
+			return d.missing(d.valuePath(f), found)
 		}
 	}
 	return nil
+}
+
+// missing is the function of that name, for a folder that may be that of a database in object
+// storage.
+func (d directory) missing(path string, found folder.Listing) error {
+	if found.Claim == "" {
+		return missing(path)
+	}
+	return corrupt.New(path, 0, "the file is missing; as %s says, the directory is shipped to object "+
+		"storage, and files may be only there: open it with package remote", found.Claim)
 }
 
 // missing returns the error of a file that the manifest names and that is not there.

@@ -69,6 +69,9 @@ func (e *Engine) Hold() *Held {
 	return &Held{p.version, e, release}
 }
 
+// Version returns the newest version, whose files may be removed at any moment.
+func (e *Engine) Version() *manifest.Version { return e.state.Load().Levels.Version }
+
 // Open opens a file that the version names, for reading.
 func (h *Held) Open(kind folder.Kind, number uint64) (vfs.File, error) {
 	return h.engine.folder.Open(filepath.Join(h.engine.dir, kind.Name(number)))

@@ -15,6 +15,7 @@ type Listing struct {
 	Other      string          // a name that is not of a database, "" if there is none
 	Unfinished bool            // the mark of an unfinished backup is there
 	Key        string          // the file of a wrapped key, "" if there is none
+	Claim      string          // a file with a claim, "" if there is none
 	Highest    uint64          // the highest number of a file, 0 if there is none
 }
 
@@ -40,7 +41,9 @@ func Classify(names []string) (l Listing) {
 			l.Highest = max(l.Highest, number)
 		case name == UnfinishedName:
 			l.Unfinished = true
-		case name != LockName && name != CacheName && !strings.HasPrefix(name, ClaimPrefix):
+		case strings.HasPrefix(name, ClaimPrefix):
+			l.Claim = name
+		case name != LockName && name != CacheName:
 			l.Other = name
 		}
 	}

@@ -2,6 +2,7 @@ package superversion
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/block"
@@ -100,6 +101,20 @@ func (l *Levels) takeValues(old *Levels, open Opener) {
 		}
 		l.values[f.Number] = file
 	}
+}
+
+// Without returns the levels without the readers of some files, for [NewLevels] to make new ones.
+func (l *Levels) Without(numbers map[uint64]bool) *Levels {
+	rest := &Levels{
+		Version: l.Version, values: maps.Clone(l.values), dictionaries: l.dictionaries, now: l.now,
+	}
+	keep := func(t *manifest.Table) bool { return !numbers[t.Number] }
+	for _, r := range l.Young {
+		rest.Young = append(rest.Young, r.Only(keep))
+	}
+	rest.Bottom = l.Bottom.Only(keep)
+	maps.DeleteFunc(rest.values, func(number uint64, _ *valuelog.File) bool { return numbers[number] })
+	return rest
 }
 
 // Values returns the reader of a value file, or nil.

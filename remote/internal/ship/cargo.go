@@ -110,6 +110,7 @@ func (s *Shipper) deliveredLocked(there *manifest.Version) {
 	c := &s.cargo
 	if c.stored && there.EditTo(c.held.Version) == nil {
 		s.collector.delivered(there)
+		poke(s.stock.due)
 		c.letGoLocked()
 		clear(c.sent)
 	}

@@ -4,7 +4,8 @@
 // A [Shipper] is the writer of one database in one store. It claims the role when the database is
 // opened ([engine.Shipper]). From then on one goroutine appends to the log what is committed, and
 // another stores files: first the files of a version, then, in the log, the edit that leads to it.
-// Versions may be skipped, so a table that is merged away before it was stored never is.
+// Versions may be skipped, so a table that is merged away before it was stored never is. If the
+// folder has a limit, a third goroutine removes files from it that the log names.
 //
 // Commits share log objects: an object has what was committed when it was sent. If they are
 // withheld, they are sent at once, several objects at a time, and acknowledged in their order. No
@@ -43,6 +44,7 @@ type Config struct {
 	Window   int           // how many log objects are sent at a time
 	Uploads  int           // how many files are sent at a time
 	Rate     int64         // how many bytes of files are sent in a second; 0: any number
+	Local    int64         // how many bytes of files stay in the folder once stored; 0: any number
 
 	Retention time.Duration // for how long the store keeps what it takes to restore a commit
 }
@@ -85,6 +87,7 @@ type Shipper struct {
 	group    group
 
 	collector collector
+	stock     stock
 
 	due     atomic.Uint64 // commits up to this one do not wait for others any more
 	shipped atomic.Uint64 // the newest commit in the log of the store
@@ -108,6 +111,7 @@ func New(source *Source, config Config) *Shipper {
 	s.log.Failed = s.note
 	s.collector.due, s.collector.fresh = map[string]uint64{}, map[string]bool{}
 	s.collector.running = make(chan struct{}, 1)
+	s.stock.due, s.stock.lacking = make(chan struct{}, 1), map[uint64]bool{}
 	return s
 }
 
@@ -129,6 +133,10 @@ func (s *Shipper) Start(e *engine.Engine) error {
 	s.running.Go(func() { s.watch(ctx) })
 	s.running.Go(func() { s.loop(ctx) })
 	s.running.Go(func() { s.tidy(ctx) })
+	s.beginStock(e.Version())
+	if s.config.Local > 0 {
+		s.running.Go(func() { s.keepLimit(ctx) })
+	}
 	return nil
 }
 
@@ -303,7 +311,10 @@ type Status struct {
 	Lag     time.Duration // how long the oldest commit that is not there has waited, at most
 	Failed  error         // of the last try; nil if it succeeded
 
+	Local, Remote uint64 // bytes of the files in the folder, and of those that are only in the store
+
 	Uncollected error // of the last collection; nil if it succeeded
+	Unevicted   error // of the last try to keep the limit of the folder; nil if it succeeded
 	Ended       error // why nothing is shipped any more
 }
 
@@ -318,6 +329,9 @@ func (s *Shipper) Status() Status {
 	s.collector.mu.Lock()
 	st.Uncollected = s.collector.failure
 	s.collector.mu.Unlock()
+	local, elsewhere := s.stock.split(s.engine.Version())
+	st.Local, st.Remote = uint64(bytesOf(local)), uint64(bytesOf(elsewhere))
+	st.Unevicted = s.stock.failed()
 	return st
 }
 

@@ -1,0 +1,134 @@
+package ship
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+const (
+	// evictedMost is how many files are removed at a time.
+	evictedMost = 64
+	// endBytes is how much of the end of a file is compared with the object before it is removed. A
+	// table has checksums of all of it there.
+	endBytes = 4 << 10
+)
+
+// keepLimit removes files from the folder while they pass the limit, until ctx ends.
+func (s *Shipper) keepLimit(ctx context.Context) {
+	for tries := 0; ctx.Err() == nil; {
+		err := s.evict(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if s.stock.note(err); err != nil {
+			tries++
+			sleep(ctx, backOff(tries), nil)
+			continue
+		}
+		tries = 0
+		select {
+		case <-ctx.Done():
+		case <-s.stock.due:
+		}
+	}
+}
+
+// evict removes files from the folder, as long as they pass the limit and the store has some of
+// them. After an error, all that is left stays: a store that has lost a file may have lost others.
+func (s *Shipper) evict(ctx context.Context) error {
+	for s.mayEvict() {
+		held := s.engine.Hold()
+		numbers, err := s.stored(ctx, held, s.surplus(held.Version))
+		evicted, failed := s.engine.Evict(numbers)
+		s.stock.lack(evicted, s.engine.Version())
+		held.Release()
+		if errors.Is(failed, engine.ErrClosed) {
+			return nil
+		}
+		if err = errors.Join(err, failed); err != nil || len(evicted) == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayEvict reports whether this is still the writer: another one may delete what only the folder
+// names.
+func (s *Shipper) mayEvict() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended == nil && !s.closing.Load()
+}
+
+// surplus returns the files to remove next: the oldest ones, as many as it takes. The files that
+// compactions have left alone for longest are the least likely to be read by the next ones; what
+// else is read of them, the cache keeps.
+//
+// Files that the log in the store does not name stay. Until it does, whoever opens the folder after
+// a crash must find them there; from then on, they are in the store for as long as the folder names
+// them.
+func (s *Shipper) surplus(v *manifest.Version) (files []upload) {
+	unshipped := map[uint64]bool{}
+	for _, u := range uploads(v, s.state().Version) {
+		unshipped[u.number] = true
+	}
+	local, _ := s.stock.split(v)
+	rest := bytesOf(local)
+	slices.SortFunc(local, byAge)
+	for _, u := range local {
+		if rest <= s.config.Local || len(files) == evictedMost {
+			break
+		}
+		if !unshipped[u.number] {
+			files = append(files, u)
+			rest -= u.size
+		}
+	}
+	return files
+}
+
+// stored returns the numbers of the files that the store has, up to the first that it does not
+// have.
+func (s *Shipper) stored(
+	ctx context.Context, held *engine.Held, files []upload,
+) (numbers []uint64, err error) {
+	for _, u := range files {
+		if err := s.compareEnd(ctx, held, u); err != nil {
+			return numbers, err
+		}
+		numbers = append(numbers, u.number)
+	}
+	return numbers, nil
+}
+
+// compareEnd returns an error unless the store has a file, as far as its end tells.
+func (s *Shipper) compareEnd(ctx context.Context, held *engine.Held, u upload) (err error) {
+	file, err := held.Open(u.kind, u.number)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	own := make([]byte, min(u.size, endBytes))
+	name, at := history.DataName(u.kind, u.number), u.size-int64(len(own))
+	if n, err := file.ReadAt(own, at); n < len(own) {
+		return fmt.Errorf("read the end of %s: %w", name, errors.Join(err, io.ErrUnexpectedEOF))
+	}
+	there, err := s.log.Store.Get(ctx, name, at, int64(len(own)))
+	switch {
+	case errors.Is(err, objstore.ErrNotExist):
+		return corrupt.New(name, 0, "the object is missing; the file stays in the folder")
+	case err == nil && !bytes.Equal(there, own):
+		return corrupt.New(name, at, "the object is not what was stored; the file stays in the folder")
+	}
+	return err
+}

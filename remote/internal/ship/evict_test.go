@@ -1,0 +1,164 @@
+package ship
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/testing/faultstore"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote/internal/sparse"
+	"github.com/stoatdb/stoat/remote/memstore"
+)
+
+// unread is files in a store that nobody reads.
+type unread struct{}
+
+func (unread) Open(string) (vfs.File, error)             { return nil, fs.ErrInvalid }
+func (unread) OpenSized(string, int64) (vfs.File, error) { return nil, fs.ErrInvalid }
+
+// startedLimited is startedWith for a folder with a limit, on a disk.
+func startedLimited(
+	t testing.TB, plan func(faultstore.Request) faultstore.Fate, limit int64,
+) (*Shipper, *engine.Engine, *memstore.Store, *memfs.FS) {
+	t.Helper()
+	store, disk := memstore.New(), memfs.New()
+	source, err := NewSource(t.Context(), faultstore.NewServer(store).Client(plan))
+	ok(t, err)
+	s := New(source, Config{
+		Window: 1, Uploads: 1, MaxLag: time.Hour, Retention: time.Hour, Local: limit,
+	})
+	e, err := engine.Open(sparse.Over(disk, unread{}), "db", engine.Options{
+		Shipper: s, Tuning: engine.Tuning{IdleAfter: time.Hour, YoungRuns: 100},
+	})
+	ok(t, err)
+	ok(t, s.Start(e))
+	t.Cleanup(func() {
+		_ = e.Close() // it may want to read what nobody reads
+		_ = s.Stop(t.Context())
+	})
+	return s, e, store, disk
+}
+
+// tablesOf returns the names of the tables on a disk.
+func tablesOf(t testing.TB, disk *memfs.FS) []string {
+	t.Helper()
+	names, err := disk.List("db")
+	ok(t, err)
+	return slices.DeleteFunc(names, func(name string) bool {
+		kind, _ := folder.Parse(name)
+		return kind != folder.Table
+	})
+}
+
+// flushShipped has a key in a table, and in the log of the store.
+func flushShipped(t testing.TB, s *Shipper, e *engine.Engine, key string) {
+	t.Helper()
+	ok(t, put(e, key))
+	ok(t, e.Flush())
+	for s.state().Version.EditTo(e.Version()) != nil {
+		runtime.Gosched()
+	}
+}
+
+// TestEvict_keepsWhatTheLogDoesNotName holds the edit back that names a file which is stored.
+func TestEvict_keepsWhatTheLogDoesNotName(t *testing.T) {
+	b := newBarrier()
+	s, e, store, disk := startedLimited(t, b.plan, 1)
+	t.Cleanup(func() { b.set(false) }) // before the shipper stops
+	ok(t, put(e, "key"))
+	ok(t, s.Wait(t.Context()))
+	b.set(true)
+	ok(t, e.Flush())
+	b.pass(b.await(1)[0]) // the file exists, it says
+	b.await(2)            // the edit
+	tables := tablesOf(t, disk)
+	objects, err := store.List(t.Context(), "data/", "", 10)
+	ok(t, err)
+	if len(tables) == 0 || len(objects) != len(tables) {
+		t.Fatalf("the folder has %q, and the store %v", tables, objects)
+	}
+	ok(t, s.evict(t.Context()))
+	if left := tablesOf(t, disk); !slices.Equal(left, tables) {
+		t.Errorf("of %q, the folder has %q, and the log names none", tables, left)
+	}
+	b.set(false)
+	for len(tablesOf(t, disk)) > 0 {
+		runtime.Gosched()
+	}
+}
+
+// TestEvict_keepsWhatTheStoreHasLost deletes an object, and puts another one in its place.
+func TestEvict_keepsWhatTheStoreHasLost(t *testing.T) {
+	s, e, store, disk := startedLimited(t, newBarrier().plan, 0)
+	flushShipped(t, s, e, "key")
+	tables := tablesOf(t, disk)
+	objects, err := store.List(t.Context(), "data/", "", 10)
+	if ok(t, err); len(objects) != 1 {
+		t.Fatalf("the store has %v", objects)
+	}
+	s.config.Local = 1
+	name := objects[0].Name
+	want := func(what string) {
+		t.Helper()
+		err := s.evict(t.Context())
+		if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), path.Base(name)) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if left := tablesOf(t, disk); !slices.Equal(left, tables) {
+			t.Errorf("%s: the folder has %q of %q", what, left, tables)
+		}
+	}
+	body, err := store.Get(t.Context(), name, 0, -1)
+	ok(t, err)
+	ok(t, store.Delete(t.Context(), []string{name}))
+	want("a missing object")
+	other := slices.Clone(body)
+	other[len(other)-1] ^= 1
+	ok(t, store.Create(t.Context(), name, other))
+	want("another object")
+	ok(t, store.Delete(t.Context(), []string{name}))
+	ok(t, store.Create(t.Context(), name, body))
+	ok(t, s.evict(t.Context()))
+	if left := tablesOf(t, disk); len(left) > 0 {
+		t.Errorf("the folder still has %q", left)
+	}
+}
+
+func TestEvict_beginsWithTheOldest(t *testing.T) {
+	s, e, _, disk := startedLimited(t, newBarrier().plan, 0)
+	for _, key := range []string{"a", "b", "c"} {
+		flushShipped(t, s, e, key)
+	}
+	before, size := tablesOf(t, disk), int64(s.Status().Local)
+	s.config.Local = size - 1
+	ok(t, s.evict(t.Context()))
+	if left := tablesOf(t, disk); len(before) != 3 || !slices.Equal(left, before[1:]) {
+		t.Errorf("of %q, the folder still has %q", before, left)
+	}
+	st := s.Status()
+	if int64(st.Local+st.Remote) != size || int64(st.Local) > s.config.Local || st.Remote == 0 {
+		t.Errorf("of %d bytes, %d are in the folder, and %d only in the store", size, st.Local,
+			st.Remote)
+	}
+}
+
+func TestEvict_endsWithTheRoleOfTheWriter(t *testing.T) {
+	s, e, _, disk := startedLimited(t, newBarrier().plan, 0)
+	flushShipped(t, s, e, "key")
+	s.config.Local = 1
+	s.end(errors.New("fenced"))
+	ok(t, s.evict(t.Context()))
+	if len(tablesOf(t, disk)) == 0 {
+		t.Error("who is not the writer any more removes files")
+	}
+}
