@@ -394,3 +394,45 @@ func TestPauseUntil_isNeverTooLong(t *testing.T) {
 		}
 	}
 }
+
+// crowded returns the disk of a killed process with many young runs.
+func crowded(t testing.TB) *memfs.FS {
+	t.Helper()
+	disk := memfs.NewCrashable()
+	e := mustOpen(t, disk, calm())
+	overlap(t, e, 5)
+	left := disk.CrashKeepAll()
+	ok(t, e.Close())
+	return left
+}
+
+func TestOpen_leavesCompactionsForLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := mustOpen(t, crowded(t), Options{})
+		<-time.After(defaultIdleAfter / 2)
+		synctest.Wait()
+		wantWords(t, e, "a", "z")
+		if n := e.compactions.Load(); n != 0 {
+			t.Errorf("%d compactions for a process that may end soon", n)
+		}
+		<-time.After(defaultIdleAfter)
+		synctest.Wait()
+		if !e.settled() {
+			t.Error("a database that stays open was not compacted")
+		}
+		ok(t, e.Close())
+	})
+}
+
+func TestOpen_compactsOnceTheDatabaseIsWrittenTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := mustOpen(t, crowded(t), Options{})
+		mustCommit(t, e, "b")
+		ok(t, e.Flush())
+		synctest.Wait()
+		if n := e.compactions.Load(); n == 0 {
+			t.Error("a flush did not begin a compaction")
+		}
+		ok(t, e.Close())
+	})
+}

@@ -59,7 +59,7 @@ func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
 	for _, name := range s.obsolete {
 		e.removeFileInstalling(name)
 	}
-	e.startJobs()
+	e.startJobsLater()
 	return e, nil
 }
 
