@@ -19,6 +19,13 @@ func newBuilder() *builder {
 	return &builder{d: Dictionary{steps: make([]step, 1)}}
 }
 
+// reserve makes room for so many tokens, most of which have one op, with phrases of at most so many
+// bytes in all.
+func (b *builder) reserve(tokens, phrases int) {
+	b.d.tokens, b.d.ops = make([]token, 0, tokens), make([]op, 0, 2*tokens)
+	b.heap = make([]byte, 0, phrases+padding)
+}
+
 // newPhrase adds bytes to the heap and returns the op that appends them.
 func (b *builder) newPhrase(p []byte) op {
 	at := uint32(len(b.heap))
@@ -53,7 +60,8 @@ func (b *builder) add(ops []op, bits uint8) {
 
 func (b *builder) dictionary() (*Dictionary, error) {
 	d := &b.d
-	d.heap, d.ops = slices.Concat(b.heap, make([]byte, padding)), slices.Clone(d.ops)
+	var zeros [padding]byte
+	d.heap = append(b.heap, zeros[:]...)
 	width := uint(d.tokens[len(d.tokens)-1].bits)
 	d.lengths, d.table = make([]uint8, 1<<width), make([]uint32, 1<<width)
 	next := uint32(0) // code of width bits, the first bit being the most significant

@@ -95,7 +95,7 @@ func Parse(p []byte) (*Dictionary, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.b.d.tokens = make([]token, 0, len(lengths))
+	r.b.reserve(len(lengths), len(r.rest))
 	for _, n := range lengths {
 		ops, err := r.token()
 		if err != nil {
@@ -152,12 +152,18 @@ func (r *parser) bytes(n uint64) []byte {
 
 // lengths reads how many codes there are of each length, and returns the length of each code.
 func (r *parser) lengths(width int) ([]uint8, error) {
-	var lengths []uint8
+	var counts [maxCodeBits]int
+	all := 0
 	for bits := range width {
 		count := r.uvarint()
-		if count > uint64(len(r.rest)) || len(lengths)+int(count) > maxTokens {
+		if count > uint64(len(r.rest)) || all+int(count) > maxTokens {
 			return nil, fmt.Errorf("dictionary has %d codes of %d bits", count, bits+1)
 		}
+		counts[bits] = int(count)
+		all += int(count)
+	}
+	lengths := make([]uint8, 0, all)
+	for bits, count := range counts {
 		for range count {
 			lengths = append(lengths, uint8(bits+1))
 		}
