@@ -33,6 +33,7 @@ const policy = `
 	internal/testing/faultfs:  internal/vfs
 	internal/testing/symlink:  std
 	internal/testing/released: std
+internal/testing/portable: std
 
 	internal/folder:       internal/vfs
 	internal/fileheader:   internal/checksum, internal/corrupt
