@@ -14,8 +14,8 @@ type Info struct {
 	Database [16]byte // its identity
 	Writers  []Writer // the newest one first; at most 5
 
-	// Newest is the newest commit in the store, and Oldest the oldest one from which on all are kept:
-	// 0 if nothing was deleted yet.
+	// Newest is the newest commit in the store, and Oldest the oldest one from which on all are kept.
+	// If nothing was deleted yet, that is 0, or what a clone began with.
 	Newest, Oldest Moment
 	Pins           []PinInfo
 	Origin         *OriginInfo // of a clone that needs its parent; else nil

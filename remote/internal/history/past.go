@@ -64,12 +64,16 @@ func (l *Log) AtCommit(
 func withCommits(s *object.State, o *object.Log, commit uint64) (*object.State, error) {
 	at := *s
 	for _, part := range o.Parts {
-		if part.Commits != nil && part.Commits.Last() >= commit {
+		if c := part.Commits; c != nil && c.First <= commit && commit <= c.Last() {
 			at.Pending = append(at.Pending[:len(at.Pending):len(at.Pending)],
-				object.Pending{Number: o.Number, Last: part.Commits.Last()})
-			at.Commit = part.Commits.Last()
+				object.Pending{Number: o.Number, Last: c.Last()})
+			at.Commit = c.Last()
 			return &at, nil
 		}
+	}
+	if o.Claim != nil {
+		return nil, fmt.Errorf("commit %d is from before the database was cloned: restore it from the "+
+			"parent: %w", commit, ErrNotKept)
 	}
 	return nil, fmt.Errorf("commit %d came together with others: %w", commit, ErrNotKept)
 }

@@ -12,14 +12,18 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// First returns the state from which on nothing in the store is deleted, given the end of the log.
-// The error matches objstore.ErrNotExist if it is missing, which it may be once there is a later
-// unlink bound.
+// First returns the state from which on nothing in the store is deleted, given the end of the log;
+// of a clone, that is the one it begins with at the earliest. The error matches
+// objstore.ErrNotExist if it is missing, which it may be once there is a later unlink bound.
 func (l *Log) First(ctx context.Context, end *object.State) (*object.State, error) {
-	if end.Bound == 0 {
+	switch {
+	case end.Bound > 0:
+		return l.StateAt(ctx, end.Bound)
+	case !end.IsClone():
 		return Start(l.Database), nil
 	}
-	return l.StateAt(ctx, end.Bound)
+	s, _, err := l.advance(ctx, Start(l.Database))
+	return s, err
 }
 
 // Walk reads all objects of the log after a state, several at a time, and calls fn with the state

@@ -253,18 +253,21 @@ func (s *State) ClaimIndex(n uint64) (i int, found bool) {
 
 // ActedSince reports whether the log has anything but claims and void objects from claim i on,
 // which may be the next one. Then folders of earlier claims lack what counts. The first object of a
-// clone counts for what it has.
+// clone counts even if that has nothing: no folder is of before it.
 func (s *State) ActedSince(i int) bool {
 	if i >= len(s.Claims) {
 		return false
 	}
-	if i == 0 && s.Commit > 0 {
+	if i == 0 && s.IsClone() {
 		return true
 	}
 	first := s.Claims[i].Number
 	at, _ := slices.BinarySearch(s.Void, first)
 	return s.Number-first+1 > uint64(len(s.Claims)-i+len(s.Void)-at)
 }
+
+// IsClone reports whether the database began as a clone, whether or not it still has an origin.
+func (s *State) IsClone() bool { return len(s.Claims) > 0 && s.Claims[0].Epoch > 1 }
 
 // verifyClaims checks the claims and the void objects between them.
 func (s *State) verifyClaims() error {

@@ -73,8 +73,8 @@ func (s *Source) verifyFrom(ctx context.Context, first *object.State) (*Verified
 		v.States++
 		return s.log.CheckState(ctx, at)
 	}
-	if first.Number > 0 {
-		v.States++ // it was decoded
+	if _, stored := slices.BinarySearch(states, first.Number); stored {
+		v.States++ // it was decoded, or follows from the first object of a clone
 	}
 	if v.End, err = s.log.Walk(ctx, first, check); err != nil {
 		return nil, err
