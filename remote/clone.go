@@ -32,11 +32,12 @@ type CloneOptions struct {
 // Clone makes a database of its own, in the store own, of what the one in the store parent has, or
 // had at some moment: its clone. No file is copied, so it takes some requests, however large the
 // database is, and the clone takes what it writes itself. Neither notices what the other one does.
-// Clone returns the commit that the clone begins with, and when that was shipped.
+// Clone returns the commit that the clone begins with, and when that was shipped, or the clone was
+// made if an earlier Clone did.
 //
 // The clone is in the store that [CloneStore] returns; everything that takes a store takes that
 // one. It needs its parent's store until it is detached ([DB.Detach]): for that, the parent has a
-// pin whose name begins with "clone-". To give up a clone, remove that pin, and the objects of its
+// pin whose name begins with "clone-". To give up a clone, remove that pin, and all objects of its
 // store. Both have the same identity, as copies have, but the positions of one mean nothing in the
 // other.
 //
@@ -79,14 +80,16 @@ func clone(
 
 // CloneStore returns the store of a clone ([Clone]), given its own store and that of its parent, in
 // which it only reads. If the parent is a clone, too, its store is another CloneStore. A store that
-// encrypts, or does anything else, comes inside: CloneStore must be the outermost.
+// encrypts, or does anything else, comes inside: CloneStore must be the outermost. [Open] makes no
+// database in it: without a clone, the error is [ErrNone].
 func CloneStore(own, parent objstore.Store) objstore.Store { return clonestore.New(own, parent) }
 
 // Detach makes a clone independent of its parent: it copies the files that the clone has not
 // replaced yet, or still keeps for its retention, and then removes the clone's pin from the parent.
 // It returns what was copied. A file of the parent is in memory at a time. After an error, Detach
-// goes on where it ended. From then on, the clone needs its own store only. If the database is no
-// clone, nothing happens.
+// goes on where it ended. From then on, the clone needs its own store only. What clones of the
+// clone need is copied, too; one that was made at the moment of a collection may have to be
+// detached first, as the error says. If the database is no clone, nothing happens.
 func (db *DB) Detach(ctx context.Context) (copied Usage, err error) {
 	u, err := db.shipper.Detach(ctx)
 	if err != nil {

@@ -2,8 +2,10 @@ package remote_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -145,15 +147,56 @@ func TestClone_ofAnEarlierCommitThanWasBegun(t *testing.T) {
 	}
 }
 
+// TestClone_isBegunWithOtherOptions crashes at each request, and then clones an earlier commit, or
+// another database, into the same store. What comes of it is what was asked for, or an error.
+func TestClone_isBegunWithOtherOptions(t *testing.T) {
+	parent, other, h := memstore.New(), memstore.New(), newHistory(t, 35)
+	written(t, h, parent, tuned.Sizes()[1], 20)
+	written(t, newHistory(t, 36), other, engine.Tuning{}, 3)
+	for at, crashed := 0, true; crashed; at++ {
+		own := memstore.New()
+		d := newDoomed(t, own, parent, at, faultstore.AnswerLost)
+		_, err := remote.Clone(d.ctx, d.own, d.parent, nil)
+		if crashed = d.ctx.Err() != nil; !crashed {
+			ok(t, err)
+		}
+		before, begun := clonePins(t, other), len(names(t, own, "")) > 0
+		_, err = remote.Clone(t.Context(), own, other, nil)
+		if begun {
+			wantErr(t, err, objstore.ErrExists)
+			if n := clonePins(t, other); n != before {
+				t.Errorf("a crash at request %d: another database has %d pins", at, n)
+			}
+		} else {
+			ok(t, err)
+			continue
+		}
+		m, err := remote.Clone(t.Context(), own, parent, &remote.CloneOptions{Commit: 7})
+		switch {
+		case err == nil:
+			h.wantExactly(t, "the clone", mustRead(t, remote.CloneStore(own, parent)).DB, 7)
+		case !errors.Is(err, objstore.ErrExists):
+			wantErr(t, err, remote.ErrNotKept)
+		}
+		again, err := remote.Clone(t.Context(), own, parent, nil)
+		ok(t, err)
+		if m.Commit > 0 && again.Commit != 7 || m.Commit == 0 && again.Commit != 20 {
+			t.Errorf("a crash at request %d: commit %d was cloned, and is %d", at, m.Commit, again.Commit)
+		}
+		_, err = remote.Verify(t.Context(), remote.CloneStore(own, parent))
+		ok(t, err)
+	}
+}
+
 // TestClone_mayBeTriedTwiceAtTheSameTime has another try, of a later commit, before each request.
 func TestClone_mayBeTriedTwiceAtTheSameTime(t *testing.T) {
 	for at, more := 0, true; more; at++ {
 		parent, own, h := memstore.New(), memstore.New(), newHistory(t, 32)
 		written(t, h, parent, tuned.Sizes()[1], 10)
 		more = false
-		made := 0
+		var made atomic.Int64
 		client := faultstore.NewServer(own).Client(func(faultstore.Request) faultstore.Fate {
-			if made++; made == at+1 {
+			if made.Add(1) == int64(at)+1 {
 				more = true
 				written(t, h, parent, tuned.Sizes()[1], 4)
 				_, err := remote.Clone(t.Context(), own, parent, nil)

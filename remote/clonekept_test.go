@@ -77,6 +77,10 @@ func TestClone_isKeptByItsParent(t *testing.T) {
 	}
 	_, err = remote.Clone(t.Context(), own, parent, nil)
 	wantErr(t, err, remote.ErrNotKept)
+	if n := clonePins(t, parent); n > 0 {
+		t.Errorf("there are %d pins of what is deleted", n)
+	}
+	wantRefused(t, clone, remote.ErrNotKept)
 }
 
 func TestClone_namesWhatItsParentHasLost(t *testing.T) {

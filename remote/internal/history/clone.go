@@ -58,6 +58,30 @@ func (l *Log) Draft(ctx context.Context, origin object.ID) (id object.ID, err er
 	return begun.ID, nil
 }
 
+// WantVacant returns an error that matches objstore.ErrExists if the store has objects of a
+// database. Without a log, they are left of one, and would be taken for those of the next.
+func (l *Log) WantVacant(ctx context.Context) error {
+	var left [4]string
+	var looks []func() error
+	for i, prefix := range [len(left)]string{DataPrefix, logPrefix, pinPrefix, statePrefix} {
+		looks = append(looks, func() error {
+			listed, err := l.Store.List(ctx, prefix, "", 1)
+			if len(listed) > 0 {
+				left[i] = listed[0].Name
+			}
+			return err
+		})
+	}
+	err := l.together(looks...)
+	for _, name := range left {
+		if err == nil && name != "" {
+			err = fmt.Errorf("the store has no database, but something is left of one, such as %s; use an "+
+				"empty one, or delete that: %w", name, objstore.ErrExists)
+		}
+	}
+	return err
+}
+
 // Found creates the first object of a log, and reports whether it did: there may be one.
 func (l *Log) Found(ctx context.Context, first *object.Log) (created bool, err error) {
 	p, err := l.Codec.EncodeLog(first)
@@ -71,19 +95,48 @@ func (l *Log) Found(ctx context.Context, first *object.Log) (created bool, err e
 // PinAt pins a state of the past, unless an earlier try has pinned it, or one before it. The error
 // matches [ErrNotKept] if what the state needs is not kept any more.
 func (l *Log) PinAt(ctx context.Context, name string, s *object.State) error {
-	pin := &object.Pin{Database: l.Database, Number: s.Number, Commit: s.Commit, Time: s.Time}
-	err := l.Store.Create(ctx, pinPrefix+name, object.EncodePin(pin))
+	_, err := l.pinState(ctx, name, s)
 	if errors.Is(err, objstore.ErrExists) {
 		err = l.WantPin(ctx, name, s.Number)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		// See Pin. The pin stays if it comes too late: another try may rely on it by now.
+		err = l.wantKept(ctx, name, s.Number)
 	}
-	// See Pin. The pin stays if it comes too late: another try may rely on it by now.
+	return err
+}
+
+// PutBack puts back the pin of a clone that exists, and reports whether it was gone. If it is
+// there, it counts, even if the unlink bound is beyond it by now. If it was gone, and what the
+// state needs may be deleted, the error matches [ErrNotKept], and it is not put back.
+func (l *Log) PutBack(ctx context.Context, name string, s *object.State) (created bool, err error) {
+	if _, err := l.pin(ctx, pinPrefix+name); !errors.Is(err, objstore.ErrNotExist) {
+		return false, l.WantPin(ctx, name, s.Number)
+	}
+	// Before, too: after a crash, nobody could tell that the pin came too late.
+	if err := l.wantKept(ctx, name, s.Number); err != nil {
+		return false, err
+	}
+	_, err = l.pinState(ctx, name, s)
+	switch {
+	case errors.Is(err, objstore.ErrExists): // another try has put it back
+		return false, l.WantPin(ctx, name, s.Number)
+	case err != nil:
+		return false, err
+	}
+	if err = l.wantKept(ctx, name, s.Number); errors.Is(err, ErrNotKept) {
+		err = errors.Join(err, l.Unpin(context.WithoutCancel(ctx), name))
+	}
+	return err == nil, err
+}
+
+// wantKept returns an error if what a pin of a log object needs may be deleted, unless the pin was
+// there before the unlink bound.
+func (l *Log) wantKept(ctx context.Context, name string, number uint64) error {
 	bound, err := l.Bound(ctx)
-	if err == nil && bound > s.Number {
-		err = fmt.Errorf("pin %s: the database has moved on to log object %d: %w", name, bound,
-			ErrNotKept)
+	if err == nil && bound > number {
+		err = fmt.Errorf("the pin %s is to keep what log object %d needs, and what those before %d need "+
+			"may be deleted: %w", name, number, bound, ErrNotKept)
 	}
 	return err
 }

@@ -76,6 +76,13 @@ func (l *Log) createPin(ctx context.Context, name string) (*object.Pin, error) {
 	if err != nil {
 		return nil, err
 	}
+	return l.pinState(ctx, name, s)
+}
+
+// pinState creates a pin of a state.
+func (l *Log) pinState(
+	ctx context.Context, name string, s *object.State,
+) (*object.Pin, error) {
 	pin := &object.Pin{Database: l.Database, Number: s.Number, Commit: s.Commit, Time: s.Time}
 	return pin, l.Store.Create(ctx, pinPrefix+name, object.EncodePin(pin))
 }

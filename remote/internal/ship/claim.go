@@ -15,6 +15,7 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/remote/internal/clonestore"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
 )
@@ -31,6 +32,8 @@ func (s *Shipper) Claim(found engine.Found) (claimed engine.Claimed, err error) 
 		return claimed, err
 	case exists && found.New:
 		return claimed, ErrStored
+	case !exists && clonestore.Of(s.log.Store) != nil:
+		return claimed, fmt.Errorf("make the clone first, with remote.Clone: %w", ErrNone)
 	case exists && database != found.Database:
 		return claimed, fmt.Errorf("the folder %s holds database %x, and the store %x: %w", found.Dir,
 			found.Database, database, ErrApart)

@@ -24,10 +24,14 @@ const cloneWriter = "clone"
 func (s *Source) Clone(
 	ctx context.Context, child *Source, when When, name string,
 ) (commit, at uint64, err error) {
+	if len(name) > object.OriginNameBytesMax {
+		return 0, 0, fmt.Errorf("option Name has %d bytes, at most %d", len(name),
+			object.OriginNameBytesMax)
+	}
 	for tries := 1; ; tries++ {
 		commit, at, err = s.tryClone(ctx, child, when, name)
 		// What was the newest commit may be behind the pin that another try has made meanwhile.
-		if when != (When{}) || tries == cloneTries || !errors.Is(err, history.ErrNotKept) {
+		if !when.isNow() || tries == cloneTries || !errors.Is(err, history.ErrNotKept) {
 			return commit, at, err
 		}
 	}
@@ -49,10 +53,13 @@ func (s *Source) tryClone(
 		Commit: state.Commit, Nested: end.Origin != nil, Name: name,
 	}
 	child.log.Database = s.log.Database
+	vacant := child.log.WantVacant(ctx) // before the log: another try may make it at any time
 	first, err := history.First(ctx, child.log.Store)
 	switch {
 	case err == nil && first.Database != s.log.Database:
 		return 0, 0, errTaken
+	case errors.Is(err, objstore.ErrNotExist) && vacant != nil:
+		return 0, 0, vacant
 	case errors.Is(err, objstore.ErrNotExist):
 		made, err := s.found(ctx, child, state, origin)
 		if made || err != nil {
@@ -79,10 +86,9 @@ func (s *Source) found(
 		return false, err
 	}
 	first, err := s.firstOf(ctx, state, origin, id)
-	if err != nil {
-		return false, err
+	if err == nil {
+		made, err = child.log.Found(ctx, first)
 	}
-	made, err = child.log.Found(ctx, first)
 	if errors.Is(err, object.ErrTooLarge) {
 		err = fmt.Errorf("too many commits are in no table yet: have the writer of the database compact "+
 			"it, or clone it as of an earlier commit: %w", err)
@@ -118,14 +124,29 @@ func (s *Source) firstOf(
 		first.Parts = append(first.Parts, object.Part{Edit: edit})
 	}
 	if state.Commit > state.Version.LastCommit {
-		commits := &object.Commits{First: state.Version.LastCommit + 1}
-		err = s.log.BatchedCommits(ctx, state, func(_ uint64, batch []byte) error {
-			commits.Batches = append(commits.Batches, batch)
-			return nil
-		})
+		commits, err := s.commitsOf(ctx, state)
+		if err != nil {
+			return nil, err
+		}
 		first.Parts = append(first.Parts, object.Part{Commits: commits})
 	}
-	return first, err
+	return first, nil
+}
+
+// commitsOf returns the commits of a state that are in no table. The error matches
+// object.ErrTooLarge if no object has room for them.
+func (s *Source) commitsOf(
+	ctx context.Context, state *object.State,
+) (*object.Commits, error) {
+	bytes, c := 0, &object.Commits{First: state.Version.LastCommit + 1}
+	err := s.log.BatchedCommits(ctx, state, func(_ uint64, batch []byte) error {
+		if bytes += len(batch); bytes > object.EditBytesMax {
+			return object.ErrTooLarge
+		}
+		c.Batches = append(c.Batches, batch)
+		return nil
+	})
+	return c, err
 }
 
 // newBranch returns a branch that positions do not take for that of a state.
@@ -151,15 +172,28 @@ func (s *Source) resume(
 		return 0, 0, errTaken
 	}
 	was := first.Parts[0].Origin
-	if when != (When{}) && was.Commit != origin.Commit {
+	if !when.isNow() && was.Commit != origin.Commit {
 		return 0, 0, fmt.Errorf("the store has a clone of commit %d already: %w", was.Commit,
 			objstore.ErrExists)
 	}
+	return was.Commit, first.Time, s.putBack(ctx, child, history.ClonePin(first.ID),
+		pinned(was, first.Time))
+}
+
+// putBack makes sure that a clone has its pin, unless it is detached.
+func (s *Source) putBack(ctx context.Context, child *Source, name string, at *object.State) error {
 	end, err := child.log.End(ctx)
-	if err == nil && end.Origin != nil {
-		err = s.log.PinAt(ctx, history.ClonePin(first.ID), pinned(was, first.Time))
+	if err != nil || end.Origin == nil {
+		return err
 	}
-	return was.Commit, first.Time, err
+	created, err := s.log.PutBack(ctx, name, at)
+	if created {
+		end, err = child.log.End(ctx)
+	}
+	if err == nil && end.Origin == nil { // it has been detached meanwhile, which removes the pin
+		err = s.log.Unpin(ctx, name)
+	}
+	return err
 }
 
 // Lend has the files of a clone read in its parent's store, too, given the newest state. It is an

@@ -28,6 +28,8 @@ type When struct {
 	Time     time.Time       // with what was shipped by then; zero: not said
 }
 
+func (w When) isNow() bool { return w.Position == 0 && w.Commit == 0 && w.Time.IsZero() }
+
 // Rebuild makes a folder, which is empty or has what an earlier try has left, a copy of the
 // database in the store.
 func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string, when When) error {
