@@ -94,15 +94,18 @@ func TestClone_namesWhatItsParentHasLost(t *testing.T) {
 		lost = storelog.DataName(folder.Table, table.Number)
 	}
 	ok(t, parent.Delete(t.Context(), []string{lost}))
-	for what, err := range map[string]error{
-		"Verify":  errOf(remote.Verify(t.Context(), clone)),
-		"Restore": tryRestore(clone, memfs.New(), remote.RestoreOptions{}),
-		"Detach":  errOf(mustOpen(t, clone, memfs.New()).Detach(t.Context())),
-	} {
-		wantErr(t, err, stoat.ErrCorrupt)
-		if !strings.Contains(err.Error(), lost) {
-			t.Errorf("%s does not name the file: %v", what, err)
+	for range 2 { // first it is gone, then cut short
+		for what, err := range map[string]error{
+			"Verify":  errOf(remote.Verify(t.Context(), clone)),
+			"Restore": tryRestore(clone, memfs.New(), remote.RestoreOptions{}),
+			"Detach":  errOf(mustOpen(t, clone, memfs.New()).Detach(t.Context())),
+		} {
+			wantErr(t, err, stoat.ErrCorrupt)
+			if !strings.Contains(err.Error(), lost) {
+				t.Errorf("%s does not name the file: %v", what, err)
+			}
 		}
+		ok(t, parent.Put(t.Context(), lost, strings.NewReader("short"), 5))
 	}
 	if info, err := remote.Inspect(t.Context(), own); err != nil || info.Origin == nil {
 		t.Errorf("it was detached: %+v, %v", info, err)

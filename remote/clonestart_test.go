@@ -139,3 +139,20 @@ func TestOpen_makesNoDatabaseInTheStoreOfAClone(t *testing.T) {
 		t.Errorf("left are %v", left)
 	}
 }
+
+// TestDetach_countsWhatItCopies has what is copied be part of what is sent.
+func TestDetach_countsWhatItCopies(t *testing.T) {
+	parent, h := memstore.New(), newHistory(t, 66)
+	written(t, h, parent, tuned.Sizes()[1], 40)
+	clone, _ := mustClone(t, parent)
+	db := mustOpen(t, clone, memfs.New())
+	before := db.Status()
+	copied, err := db.Detach(t.Context())
+	ok(t, err)
+	after := db.Status()
+	if copied.Bytes == 0 || after.Bytes-before.Bytes < uint64(copied.Bytes) ||
+		after.Requests-before.Requests < 2*uint64(copied.Objects) {
+		t.Errorf("%+v were copied, and the status was %+v, and is %+v", copied, before, after)
+	}
+	ok(t, db.Close())
+}

@@ -126,8 +126,9 @@ func openReader(
 			}
 			return r.openReplica(database, *o.Database, settings)
 		},
-		Claimed: func(claims history.Claims) { r.far.claims.Store(&claims) },
-		Opened:  source.Lend,
+		Claimed:  func(claims history.Claims) { r.far.claims.Store(&claims) },
+		Opened:   source.Lend,
+		Detached: source.Return,
 	})
 	if errors.Is(err, objstore.ErrNotExist) {
 		err = ErrNone

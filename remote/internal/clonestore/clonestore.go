@@ -53,9 +53,25 @@ func (s *Store) Parent() objstore.Store { return s.parent }
 // the clone and its state; none are if that has no origin. It is an error if the store is not that
 // of the parent, or the parent does not keep what the clone needs.
 func (s *Store) Lend(ctx context.Context, clone *history.Log, state *object.State) error {
+	err := s.lend(ctx, clone, state)
+	if !errors.Is(err, ErrNoParent) && !errors.Is(err, history.ErrNotKept) {
+		return err
+	}
+	// The parent need not be there, nor keep anything, if the clone has been detached meanwhile.
+	if end, endErr := clone.End(ctx); endErr == nil && end.Origin == nil {
+		s.Return()
+		return nil
+	}
+	return err
+}
+
+// Return has no file read in the parent's store any more: the clone has all of them.
+func (s *Store) Return() { s.most.Store(0) }
+
+func (s *Store) lend(ctx context.Context, clone *history.Log, state *object.State) error {
 	origin := state.Origin
 	if origin == nil {
-		s.most.Store(0)
+		s.Return()
 		return nil
 	}
 	parent := *clone
@@ -143,10 +159,8 @@ func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, err
 	if err == nil {
 		return p, nil
 	}
-	if own, ownErr := s.Store.Get(ctx, name, off, n); ownErr == nil {
-		return own, nil // it was copied
-	}
-	return nil, inParent(err)
+	own, ownErr := s.Store.Get(ctx, name, off, n) // it may have been copied
+	return own, either(err, ownErr)
 }
 
 // GetTo implements [objstore.Streamer].
@@ -161,13 +175,21 @@ func (s *Store) GetTo(
 		return written, err
 	}
 	own, ownErr := objstore.GetTo(ctx, s.Store, name, off, n, w)
-	if ownErr == nil || own > 0 {
+	if own > 0 {
 		return own, ownErr
 	}
-	return 0, inParent(err)
+	return 0, either(err, ownErr)
 }
 
-func inParent(err error) error { return fmt.Errorf("in the store of the parent: %w", err) }
+// either returns the error of reading an object that the parent's store has not given, and the
+// clone's has or not. That an object does not exist is said only if neither has it.
+func either(inParent, inOwn error) error {
+	missing := errors.Is(inParent, objstore.ErrNotExist)
+	if inOwn == nil || missing && !errors.Is(inOwn, objstore.ErrNotExist) {
+		return inOwn
+	}
+	return fmt.Errorf("in the store of the parent: %w", inParent)
+}
 
 // List implements [objstore.Store]. An object that is asked for by its whole name is found where
 // Get finds it.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/memstore"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -75,4 +76,24 @@ func TestStore_readsWhatItsParentMayHave(t *testing.T) {
 	ok(t, parent.Delete(t.Context(), []string{last, old}))
 	wantRead(t, s, last, "last") // a copy
 	wantRead(t, s, old, "")
+}
+
+// TestStore_asksAgainForWhatMayBeThere has a request fail in one of the stores, which says nothing
+// about what that has.
+func TestStore_asksAgainForWhatMayBeThere(t *testing.T) {
+	failing := faultstore.NewServer(memstore.New()).Client(
+		func(faultstore.Request) faultstore.Fate { return faultstore.Failed })
+	name := history.DataName(folder.Table, 1)
+	for what, s := range map[string]*Store{
+		"own": New(failing, memstore.New()), "parent": New(memstore.New(), failing),
+	} {
+		s.most.Store(1)
+		_, err := s.Get(t.Context(), name, 0, -1)
+		_, streamErr := s.GetTo(t.Context(), name, 0, 100, new(bytes.Buffer))
+		for _, err := range []error{err, streamErr} {
+			if !errors.Is(err, faultstore.ErrFailed) || errors.Is(err, objstore.ErrNotExist) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
 }

@@ -210,3 +210,10 @@ func (s *Source) Lend(ctx context.Context, end *object.State) error {
 	}
 	return nil
 }
+
+// Return has no files of a parent read any more, since the clone has become independent.
+func (s *Source) Return() {
+	if clone := clonestore.Of(s.log.Store); clone != nil {
+		clone.Return()
+	}
+}

@@ -29,8 +29,8 @@ func (s *Shipper) Detach(ctx context.Context) (copied Usage, err error) {
 		return copied, nil // it has no origin, or opening it would have failed
 	}
 	if state := s.state(); state.Origin != nil {
-		if copied, err = s.copyLent(ctx, clone, state); err != nil {
-			return copied, err
+		if copied, err = s.copyLent(ctx, state); err != nil {
+			return copied, fmt.Errorf("copy the files of the parent: %w", err)
 		}
 		s.detaching.Store(true)
 		err = s.await(ctx, func() bool {
@@ -40,40 +40,65 @@ func (s *Shipper) Detach(ctx context.Context) (copied Usage, err error) {
 		if err != nil {
 			return copied, err
 		}
-		if err := clone.Lend(ctx, s.log, s.state()); err != nil {
-			return copied, err
-		}
 	}
-	parent := *s.log
+	clone.Return()
+	parent, pin := *s.log, history.ClonePin(s.state().Claims[0].ID)
 	parent.Store = clone.Parent()
-	return copied, parent.Unpin(ctx, history.ClonePin(s.state().Claims[0].ID))
+	if err := parent.Unpin(ctx, pin); err != nil {
+		return copied, fmt.Errorf("the clone is independent, but the parent has the pin %s; try again, "+
+			"with the parent, or remove it: %w", pin, err)
+	}
+	return copied, nil
 }
 
 // copyLent copies the parent's files that a state needs, and the clone lacks.
-func (s *Shipper) copyLent(
-	ctx context.Context, clone *clonestore.Store, state *object.State,
-) (copied Usage, err error) {
-	lent, err := lentBy(ctx, clone, state)
-	for _, name := range slices.Sorted(maps.Keys(lent)) {
-		if err != nil {
-			break
-		}
-		var body []byte
-		if body, err = clone.Get(ctx, name, 0, -1); errors.Is(err, objstore.ErrNotExist) {
-			err = corrupt.New(name, 0, "the object is missing: %v", err)
-		}
-		if err == nil {
-			s.throttle.charge(len(body))
-			err = clone.Put(ctx, name, bytes.NewReader(body), int64(len(body)))
-		}
-		if err == nil {
-			copied.add(objstore.Object{Name: name, Size: int64(len(body))})
-		}
+func (s *Shipper) copyLent(ctx context.Context, state *object.State) (copied Usage, err error) {
+	if err := s.wantKnown(ctx, state); err != nil {
+		return copied, err
 	}
+	lent, err := lentBy(ctx, s.log.Store, state)
 	if err != nil {
-		err = fmt.Errorf("copy the files of the parent: %w", err)
+		return copied, err
 	}
-	return copied, err
+	for _, name := range slices.Sorted(maps.Keys(lent)) {
+		body, err := s.readLent(ctx, name, lent[name])
+		if err != nil {
+			return copied, err
+		}
+		size := int64(len(body))
+		sent := paced{ctx, bytes.NewReader(body), &s.throttle}
+		if err := s.log.Store.Put(ctx, name, sent, size); err != nil {
+			return copied, err
+		}
+		copied.add(objstore.Object{Name: name, Size: size})
+	}
+	return copied, nil
+}
+
+// readLent returns a file of the parent, which has at least size bytes.
+func (s *Shipper) readLent(ctx context.Context, name string, size int64) ([]byte, error) {
+	body, err := s.log.Store.Get(ctx, name, 0, -1)
+	if errors.Is(err, objstore.ErrNotExist) {
+		return nil, corrupt.New(name, 0, "the object is missing: %v", err)
+	}
+	if there := int64(len(body)); err == nil && there < size {
+		err = corrupt.New(name, there, "the object ends, and the file has %d bytes", size)
+	}
+	return body, err
+}
+
+// wantKnown returns an error if a pin, such as that of a clone of the clone, is of a position
+// before the unlink bound, as it may be if the two were made at the same time: a state does not
+// know what such a pin needs.
+func (s *Shipper) wantKnown(ctx context.Context, state *object.State) error {
+	pins, err := s.log.Pins(ctx)
+	for _, pin := range pins {
+		if err == nil && pin.Number < state.Bound {
+			err = fmt.Errorf("the pin %s is older than the unlink bound, so nobody knows which files it "+
+				"needs: remove it first, or detach the clone that has it", pin.Name)
+		}
+	}
+	return err
 }
 
 // lentBy returns the names of the files that only the parent has of what a state needs, or the past

@@ -51,6 +51,8 @@ type Config struct {
 	Claimed func(history.Claims)
 	// Opened is called with the newest state before it is shown to anybody. Its error ends Open.
 	Opened func(context.Context, *object.State) error
+	// Detached is called once the database is no clone any more: its store has all files.
+	Detached func()
 }
 
 // Tail follows the log of a database. Its exported methods are safe for concurrent use.
@@ -59,6 +61,7 @@ type Tail struct {
 	follower *history.Follower
 	replica  *engine.Replica
 	claimed  object.ID // the newest claim of the state whose branches the replica knows
+	isClone  bool      // that state has an origin
 	behind   bool      // the replica is not at the follower's state
 	looked   time.Time // when the newest state was asked for
 	touched  time.Time // when the last try ended
@@ -217,6 +220,7 @@ func (t *Tail) reset(ctx context.Context) error {
 	s := t.follower.State()
 	t.behind = true
 	t.setBranch(s)
+	t.setOrigin(s)
 	err := t.replica.Reset(s.Version, func(apply func(uint64, []byte) error) error {
 		return t.follower.Commits(ctx, apply)
 	})
@@ -227,6 +231,7 @@ func (t *Tail) reset(ctx context.Context) error {
 // apply makes the replica show what an object says, which leads to a state.
 func (t *Tail) apply(o *object.Log, s *object.State) error {
 	t.setBranch(s)
+	t.setOrigin(s)
 	installed := false
 	for _, part := range o.Parts {
 		switch {
@@ -261,4 +266,12 @@ func (t *Tail) setBranch(s *object.State) {
 		ended[i] = engine.Ended{Branch: b.Branch, Last: b.End}
 	}
 	t.replica.SetBranch(s.Version.Branch, ended)
+}
+
+// setOrigin notes whether the database is a clone.
+func (t *Tail) setOrigin(s *object.State) {
+	if t.isClone && s.Origin == nil {
+		t.config.Detached()
+	}
+	t.isClone = s.Origin != nil
 }
