@@ -40,6 +40,9 @@ func TestClone_isReadWithItsParentUntilItIsDetached(t *testing.T) {
 	fails(t, exitUsage, []string{"detach", path("work"), clone}, "-parent")
 	contains(t, output(t, "detach", "-parent", store, path("work"), clone), "copied 1 file")
 	output(t, "gc", "-retention", "1ns", dir, store)
+	output(t, "gc", "-retention", "1ns", path("work"), clone) // it has no tables
+	output(t, "gc", "-retention", "1ns", "-parent", store, path("work"), clone)
+	fails(t, exitError, []string{"gc", path("none"), clone}, "no database at")
 	wantLines(5, clone)
 	wantLines(5, "-parent", clone, second)
 	if out := output(t, "pins", store); out != "" {

@@ -37,7 +37,7 @@ missing.`,
 			}
 			total := int64(0)
 			if info.Origin != nil {
-				total = info.Origin.Needed.Bytes
+				total = 2 * info.Origin.Needed.Bytes // each is read, and written
 			}
 			t := watched(s, store, "detach", total)
 			defer t.finish()

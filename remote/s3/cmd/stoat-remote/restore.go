@@ -110,5 +110,9 @@ func restoreBytes(ctx context.Context, s *stdio, store objstore.Store) int64 {
 	if err != nil {
 		return 0 // a copy can be made even if a pin is damaged
 	}
-	return allOf(info).Bytes - info.Past.Bytes
+	needed := allOf(info).Bytes - info.Past.Bytes
+	if info.Origin != nil {
+		needed += info.Origin.Needed.Bytes
+	}
+	return needed
 }
