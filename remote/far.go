@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/remote/internal/diskcache"
@@ -156,6 +158,17 @@ func (l *lazyFar) opened() (*far, error) {
 	}
 	l.far = opened
 	return opened, nil
+}
+
+// fetch is [objectfs.Folder.Fetch].
+func (l *lazyFar) fetch(
+	ctx context.Context, kind folder.Kind, number uint64, size int64, pass func(bytes int) error,
+) (room bool, err error) {
+	f, err := l.opened()
+	if err != nil {
+		return false, err
+	}
+	return f.Fetch(ctx, kind.Name(number), size, pass)
 }
 
 // claimed says whose files there are, once this process is their writer.

@@ -116,6 +116,12 @@ type Options struct {
 	// [Reader.TakeOver]. Default: 0, which means 1 GiB.
 	CacheBytes int64
 
+	// FillCache has the files that are only in the store fetched into the cache, one after the other,
+	// while there is room: so a machine that took over needs the store for reads less and less, and
+	// not at all once CacheBytes is well above what they take. They are received with up to Bandwidth
+	// bytes a second, too. Default: false.
+	FillCache bool
+
 	// Patience is how long a read tries to get what it needs from a store that does not answer, if
 	// that is in no file here. Default: 0, which means 10 seconds.
 	Patience time.Duration
@@ -184,7 +190,15 @@ func newDB(ctx context.Context, store *meter, o *Options) (*DB, error) {
 	db := &DB{store: store, wait: o.CloseTimeout}
 	source, err := ship.NewSource(ctx, db.store)
 	if err == nil {
-		db.shipper = ship.New(source, o.shipping())
+		config := o.shipping()
+		if o.FillCache {
+			config.Fetch = func(
+				ctx context.Context, kind folder.Kind, number uint64, size int64, pass func(int) error,
+			) (bool, error) {
+				return db.far.fetch(ctx, kind, number, size, pass)
+			}
+		}
+		db.shipper = ship.New(source, config)
 	}
 	return db, err
 }

@@ -138,6 +138,42 @@ func (f *Folder) request(ctx context.Context, file *file, s span) ([]byte, error
 	return got, nil
 }
 
+// roomShare of the limit of the cache, as a divisor, is kept free by [Folder.Fetch] for what is
+// read.
+const roomShare = 4
+
+// Fetch brings what the cache lacks of a file into it, one part after the other, each once pass
+// lets it through. It reports whether there was room: nothing leaves the cache for it.
+func (f *Folder) Fetch(
+	ctx context.Context, name string, size int64, pass func(bytes int) error,
+) (room bool, err error) {
+	opened, err := f.OpenSized(name, size)
+	if err != nil {
+		return false, err
+	}
+	file := opened.(*file)
+	for at := int64(0); at < size; at += aheadBytes {
+		s := span{at, min(at+aheadBytes, size)}
+		if f.cache.Has(file.id, s.from, s.to) {
+			continue
+		}
+		if limit := f.cache.Limit(); f.cache.Bytes()+s.to-s.from > limit-limit/roomShare {
+			return false, nil
+		}
+		if err := pass(int(s.to - s.from)); err != nil {
+			return true, err
+		}
+		p, err := f.request(ctx, file, s)
+		if err != nil {
+			return true, err
+		}
+		if f.cache.Put(file.id, p, s.from); !f.cache.Has(file.id, s.from, s.to) {
+			return false, nil // the cache takes nothing more
+		}
+	}
+	return true, nil
+}
+
 // Stop ends what is fetched ahead, and lets go of the cache. Files stay readable.
 func (f *Folder) Stop() error {
 	f.flights.mu.Lock()

@@ -45,6 +45,7 @@ type Config struct {
 	Uploads  int           // how many files are sent at a time
 	Rate     int64         // how many bytes of files are sent in a second; 0: any number
 	Local    int64         // how many bytes of files stay in the folder once stored; 0: any number
+	Fetch    Fetch         // fetches files that are only in the store; nil: nobody does
 
 	Retention time.Duration // for how long the store keeps what it takes to restore a commit
 }
@@ -76,6 +77,7 @@ type Shipper struct {
 	adopting  sync.Mutex    // held while a file from before the claim is stored
 	detaching atomic.Bool   // the log is to say that there are no origins any more
 	throttle  throttle
+	received  throttle // of what is fetched
 
 	sent     []*shipment // log objects on their way, the loop's
 	prepared uint64      // how many there have been, with those of the past, the loop's
@@ -107,11 +109,12 @@ func New(source *Source, config Config) *Shipper {
 	s := &Shipper{Source: source, config: config, moved: make(chan struct{})}
 	s.wake, s.hurry = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.answered = make(chan struct{}, 1)
-	s.throttle.rate = config.Rate
+	s.throttle.rate, s.received.rate = config.Rate, config.Rate
 	s.log.Failed = s.note
 	s.collector.due, s.collector.fresh = map[string]uint64{}, map[string]bool{}
 	s.collector.running = make(chan struct{}, 1)
-	s.stock.due, s.stock.lacking = make(chan struct{}, 1), map[uint64]bool{}
+	s.stock.due, s.stock.lacks = make(chan struct{}, 1), make(chan struct{}, 1)
+	s.stock.lacking = map[uint64]bool{}
 	return s
 }
 
@@ -136,6 +139,9 @@ func (s *Shipper) Start(e *engine.Engine) error {
 	s.beginStock(e.Version())
 	if s.config.Local > 0 {
 		s.running.Go(func() { s.keepLimit(ctx) })
+	}
+	if s.config.Fetch != nil {
+		s.running.Go(func() { s.keepFilled(ctx) })
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 // stock is which files of the database are in the folder, and which are only in the store. Safe for
 // concurrent use.
 type stock struct {
-	due chan struct{} // holds an item: there may be files to remove
+	due   chan struct{} // holds an item: there may be files to remove
+	lacks chan struct{} // holds an item: there are files that the folder did not lack before
 
 	mu      sync.Mutex
 	lacking map[uint64]bool // numbers of files that are only in the store, or obsolete since
@@ -67,6 +68,7 @@ func (c *stock) lack(numbers []uint64, v *manifest.Version) {
 	for _, number := range numbers {
 		before[number] = true
 	}
+	poke(c.lacks)
 	c.lacking = map[uint64]bool{}
 	for _, u := range filesOf(v) {
 		if before[u.number] {

@@ -1,0 +1,64 @@
+package objectfs
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/testing/faultstore"
+	"github.com/stoatdb/stoat/remote/memstore"
+)
+
+// TestFetch_leavesRoomInTheCache fetches files into a cache of 512 KiB.
+func TestFetch_leavesRoomInTheCache(t *testing.T) {
+	const size = 100 << 10
+	client := faultstore.NewServer(memstore.New()).Client(nil)
+	f := newFolder(t, client)
+	passed := 0
+	fetch := func(number uint64) bool {
+		t.Helper()
+		room, err := f.Fetch(t.Context(), folder.Table.Name(number), size, func(bytes int) error {
+			passed += bytes
+			return nil
+		})
+		ok(t, err)
+		return room
+	}
+	var files [][]byte
+	for room := true; room && len(files) < 10; {
+		number := uint64(len(files) + 1)
+		files = append(files, put(t, client, folder.Table, number, size))
+		room = fetch(number)
+	}
+	if len(files) != 4 || passed != 3*size {
+		t.Fatalf("%d bytes of %d files were fetched", passed, len(files))
+	}
+	gets := client.Count(faultstore.Get)
+	for i, want := range files[:3] {
+		number, got := uint64(i+1), make([]byte, size)
+		if !fetch(number) {
+			t.Errorf("there is no room for file %d, which is there", number)
+		}
+		file, err := f.OpenSized(folder.Table.Name(number), size)
+		ok(t, err)
+		if _, err := file.ReadAt(got, 0); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("file %d is read as something else: %v", number, err)
+		}
+	}
+	if n := client.Count(faultstore.Get) - gets; n > 0 {
+		t.Errorf("what was fetched takes %d requests to read", n)
+	}
+}
+
+func TestFetch_endsWithWhoLetsItThrough(t *testing.T) {
+	client := faultstore.NewServer(memstore.New()).Client(nil)
+	put(t, client, folder.Table, 1, 10)
+	errBroken := errors.New("broken")
+	_, err := newFolder(t, client).Fetch(t.Context(), folder.Table.Name(1), 10, func(int) error {
+		return errBroken
+	})
+	if !errors.Is(err, errBroken) || client.Count(faultstore.Get) > 0 {
+		t.Errorf("%d requests are made: %v", client.Count(faultstore.Get), err)
+	}
+}

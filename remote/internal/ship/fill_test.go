@@ -1,0 +1,51 @@
+package ship
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
+)
+
+// TestFill_beginsWithTheNewest has three files that the folder lacks, of which one is damaged, and
+// one finds no room.
+func TestFill_beginsWithTheNewest(t *testing.T) {
+	s, e, _, _ := startedLimited(t, newBarrier().plan, 0)
+	for _, key := range []string{"a", "b", "c"} {
+		flushShipped(t, s, e, key)
+	}
+	var numbers, asked []uint64
+	for _, u := range filesOf(e.Version()) {
+		numbers = append(numbers, u.number)
+	}
+	slices.Sort(numbers)
+	s.stock.lack(numbers, e.Version())
+	full := true
+	s.config.Fetch = func(
+		_ context.Context, _ folder.Kind, number uint64, _ int64, _ func(int) error,
+	) (bool, error) {
+		asked = append(asked, number)
+		if number == numbers[1] {
+			return true, corrupt.New("data", 0, "damaged")
+		}
+		return number != numbers[0] || !full, nil
+	}
+	fetched := map[uint64]bool{}
+	next := func(want bool) {
+		t.Helper()
+		if more, err := s.fetchNext(t.Context(), fetched); err != nil || more != want {
+			t.Errorf("after %d, there may be more: %t, %v", asked, more, err)
+		}
+	}
+	next(true)
+	next(true)
+	next(false)
+	full = false
+	next(true)
+	next(false)
+	if want := []uint64{numbers[2], numbers[1], numbers[0], numbers[0]}; !slices.Equal(asked, want) {
+		t.Errorf("%d were fetched, want %d", asked, want)
+	}
+}
