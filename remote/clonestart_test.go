@@ -21,12 +21,7 @@ func TestClone_beginsWithWhatItIsOf(t *testing.T) {
 	db, err := open(t, parent, memfs.New(), quick(), engine.Tuning{})
 	ok(t, err)
 	mustCommit(t, h, db, 10)
-	ok(t, db.Flush())
-	for flushed := false; !flushed; {
-		end, err := logOf(t, parent).End(t.Context())
-		ok(t, err)
-		flushed = end.Version.LastCommit == 10
-	}
+	awaitTables(t, db, parent, 10)
 	mustCommit(t, h, db, 10)
 	ok(t, db.Close())
 	end, err := logOf(t, parent).End(t.Context())

@@ -265,9 +265,9 @@ func TestPast_beginsAtTheBound(t *testing.T) {
 	log := newLog(t)
 	s, end := Start(log.Database), Start(log.Database)
 	s.Number, end.Number, end.Bound = 4, 9, 5
-	if err := log.isPast(s, end); !errors.Is(err, ErrNotKept) {
+	if err := log.isPast(t.Context(), s, end); !errors.Is(err, ErrNotKept) {
 		t.Errorf("before the unlink bound: %v", err)
 	}
 	s.Number = 5
-	check(t, log.isPast(s, end))
+	check(t, log.isPast(t.Context(), s, end))
 }

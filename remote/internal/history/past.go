@@ -56,7 +56,7 @@ func (l *Log) AtCommit(
 	}
 	at := *s
 	at.Commit = commit
-	return &at, l.isPast(&at, end)
+	return &at, l.isPast(ctx, &at, end)
 }
 
 // withCommits returns a state with the commits of the next object, but not with its edit, which has
@@ -105,7 +105,7 @@ func (l *Log) AtTime(
 	if s.Number == 0 {
 		return nil, fmt.Errorf("the log begins later: %w", ErrNotKept)
 	}
-	return s, l.isPast(s, end)
+	return s, l.isPast(ctx, s, end)
 }
 
 // lastState returns the last state in the store that is not beyond something, which all later ones
@@ -161,11 +161,18 @@ func (l *Log) follow(
 
 // isPast returns an error unless a state is in the past of the end of the log, and its files are
 // kept: a void claim may have misled who reads where others have deleted, and states from before
-// the unlink bound may be deleted later than their files.
-func (l *Log) isPast(s, end *object.State) error {
+// the unlink bound may be deleted later than their files, unless a pin is there. A pin that counts
+// may be behind the bound, if a collection had listed the pins before it was created.
+func (l *Log) isPast(ctx context.Context, s, end *object.State) error {
 	if s.Number < end.Bound {
-		return fmt.Errorf("what log object %d needs may be deleted, up to that of %d: %w", s.Number,
-			end.Bound, ErrNotKept)
+		kept, err := l.keptByPin(ctx, s.Number)
+		if err != nil {
+			return err
+		}
+		if !kept {
+			return fmt.Errorf("what log object %d needs may be deleted, up to that of %d: %w", s.Number,
+				end.Bound, ErrNotKept)
+		}
 	}
 	for _, c := range s.Claims {
 		if !hasClaim(end, c.Number, c.ID) {
@@ -173,4 +180,18 @@ func (l *Log) isPast(s, end *object.State) error {
 		}
 	}
 	return nil
+}
+
+// keptByPin reports whether a pin keeps what log object n needs: all from the newest state on that
+// is not after the pin.
+func (l *Log) keptByPin(ctx context.Context, n uint64) (bool, error) {
+	pins, err := l.Pins(ctx)
+	if err != nil || len(pins) == 0 {
+		return false, err
+	}
+	states, err := l.States(ctx)
+	return err == nil && slices.ContainsFunc(pins, func(p NamedPin) bool {
+		after := sort.Search(len(states), func(i int) bool { return states[i] > p.Number })
+		return after == 0 || states[after-1] <= n
+	}), err
 }

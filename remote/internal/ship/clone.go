@@ -48,6 +48,10 @@ func (s *Source) tryClone(
 	if err != nil {
 		return 0, 0, err
 	}
+	if state.Number < end.Bound { // a pin keeps it; another one would come too late
+		return 0, 0, fmt.Errorf("commit %d is kept by a pin that is older than the unlink bound, so it "+
+			"can be restored, and not cloned: %w", state.Commit, history.ErrNotKept)
+	}
 	origin := &object.Origin{
 		First: end.Claims[0].ID, Number: max(state.Number, 1), Epoch: max(state.Epoch, 1),
 		Commit: state.Commit, Nested: end.Origin != nil, Name: name,

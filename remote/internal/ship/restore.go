@@ -42,19 +42,20 @@ func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string, when Whe
 			return err
 		}
 		err = s.rebuild(ctx, state, files, dir)
-		if err == nil || !s.isPast(ctx, state, err) {
+		if err == nil || !s.isPast(ctx, max(state.Number, end.Bound), err) {
 			return err
 		}
 	}
 }
 
-// isPast reports whether an error may come from what was deleted since a state was read.
-func (s *Source) isPast(ctx context.Context, state *object.State, err error) bool {
+// isPast reports whether an error may come from what was deleted since the unlink bound was read,
+// which is above a number then.
+func (s *Source) isPast(ctx context.Context, number uint64, err error) bool {
 	if !errors.Is(err, corrupt.Err) && !errors.Is(err, objstore.ErrNotExist) {
 		return false
 	}
 	bound, err := s.log.Bound(ctx)
-	return err == nil && bound > state.Number
+	return err == nil && bound > number
 }
 
 // stateAt returns the state to make a copy of, and the newest one.
