@@ -23,8 +23,8 @@ func (l *Log) ClaimIf(
 	ctx context.Context, decide func(*object.State) (object.Claim, error),
 ) (*Writer, error) {
 	broken := uint64(math.MaxUint64) // the base of the last try that met a break
-	for {
-		s, ids, err := l.readAll(ctx)
+	for taken := false; ; {
+		s, ids, err := l.readAll(ctx, taken)
 		if errors.Is(err, errBreak) && ids.base != broken {
 			broken = ids.base // what was read is the past, so a newer state is stored
 			continue
@@ -39,6 +39,7 @@ func (l *Log) ClaimIf(
 		claim.Base, claim.Window = ids.base, max(claim.Window, 1)
 		s, err = l.createClaim(ctx, s, claim)
 		if errors.Is(err, errTaken) {
+			taken = true
 			continue
 		}
 		if err != nil {
@@ -79,16 +80,19 @@ func (r *readIDs) forget(before uint64) {
 	}
 }
 
-// readAll returns the state at the end of the log. It takes four round trips, unless the log has
-// many objects since the newest state, or large ones.
-func (l *Log) readAll(ctx context.Context) (*object.State, readIDs, error) {
+// readAll returns the state at the end of the log, as it was listed: whoever creates the next object
+// finds out whether there is one by now. With more set, it asks for further objects until there is
+// none. It takes three round trips, or two if there is no state, unless the log has many objects
+// since the newest state, or large ones.
+func (l *Log) readAll(ctx context.Context, more bool) (*object.State, readIDs, error) {
 	s, listed, err := l.newestAndAfter(ctx, nil)
 	if err != nil {
 		return nil, readIDs{}, err
 	}
 	s = cmp.Or(s, Start(l.Database))
 	read, ahead := newReadIDs(s), l.batching(listed)
-	for {
+	end := lastNumber(listed)
+	for more || s.Number < end {
 		next, err := ahead.advancePatiently(ctx, s)
 		if errors.Is(err, objstore.ErrNotExist) {
 			return s, read, nil
@@ -108,6 +112,17 @@ func (l *Log) readAll(ctx context.Context) (*object.State, readIDs, error) {
 		s = next
 		read.ids[s.Number] = s.ID
 	}
+	return s, read, nil
+}
+
+// lastNumber returns the number of the last log object that was listed; 0 if there is none.
+func lastNumber(listed []objstore.Object) (last uint64) {
+	for _, o := range listed {
+		if number, ok := logNumber(o.Name); ok {
+			last = max(last, number)
+		}
+	}
+	return last
 }
 
 // advancePatiently returns the state after the next object, with some tries.

@@ -1,6 +1,7 @@
 package ship
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -26,17 +28,12 @@ func (s *Shipper) Claim(found engine.Found) (claimed engine.Claimed, err error) 
 	if s.settled {
 		return s.claimSettled(found)
 	}
-	database, exists, err := history.Identify(s.context, s.log.Store)
-	switch {
-	case err != nil:
-		return claimed, err
-	case exists && found.New:
-		return claimed, ErrStored
-	case !exists && clonestore.Of(s.log.Store) != nil:
-		return claimed, fmt.Errorf("make the clone first, with remote.Clone: %w", ErrNone)
-	case exists && database != found.Database:
-		return claimed, fmt.Errorf("the folder %s holds database %x, and the store %x: %w", found.Dir,
-			found.Database, database, ErrApart)
+	belongs := s.belonging(found)
+	defer func() { _ = belongs() }() // the request has ended
+	if found.New {                   // the database may get the identity of that in the store
+		if err := belongs(); err != nil {
+			return claimed, err
+		}
 	}
 	s.log.Database = found.Database
 	last, err := readClaim(found.Folder, found.Dir, found.Database)
@@ -47,16 +44,41 @@ func (s *Shipper) Claim(found engine.Found) (claimed engine.Claimed, err error) 
 		return claimed, err
 	}
 	err = s.take(found.Branch, func(state *object.State) error {
-		if err := continues(state, last, found); err != nil {
+		if err := cmp.Or(belongs(), continues(state, last, found)); err != nil {
 			return err
 		}
 		return hasRest(state, found, s.collector.local)
 	})
-	if err != nil {
+	if err = cmp.Or(belongs(), err); err != nil { // the log of another database cannot be read
 		return claimed, err
 	}
 	claimed.First = s.epoch << history.EpochShift
 	return claimed, writeClaim(found.Folder, found.Dir, s.writer.State())
+}
+
+// belonging begins to find out whether a folder may hold the database of the store, and returns what
+// waits for the answer: nil, or why not.
+func (s *Shipper) belonging(found engine.Found) (wait func() error) {
+	asked := make(chan error, 1)
+	go func() { asked <- s.belongs(found) }()
+	return sync.OnceValue(func() error { return <-asked })
+}
+
+// belongs returns an error if a folder does not hold the database of the store.
+func (s *Shipper) belongs(found engine.Found) error {
+	database, exists, err := history.Identify(s.context, s.log.Store)
+	switch {
+	case err != nil:
+		return err
+	case exists && found.New:
+		return ErrStored
+	case !exists && clonestore.Of(s.log.Store) != nil:
+		return fmt.Errorf("make the clone first, with remote.Clone: %w", ErrNone)
+	case exists && database != found.Database:
+		return fmt.Errorf("the folder %s holds database %x, and the store %x: %w", found.Dir,
+			found.Database, database, ErrApart)
+	}
+	return nil
 }
 
 // Claims returns the database in the store and its claims, which end with that of this shipper if
