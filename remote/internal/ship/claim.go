@@ -29,8 +29,9 @@ func (s *Shipper) Claim(found engine.Found) (claimed engine.Claimed, err error) 
 		return s.claimSettled(found)
 	}
 	belongs := s.belonging(found)
-	defer func() { _ = belongs() }() // the request has ended
-	if found.New {                   // the database may get the identity of that in the store
+	defer func() { _ = belongs() }() // no request goes on
+	if found.New {
+		// The database may get the identity of the one in the store.
 		if err := belongs(); err != nil {
 			return claimed, err
 		}
@@ -56,12 +57,16 @@ func (s *Shipper) Claim(found engine.Found) (claimed engine.Claimed, err error) 
 	return claimed, writeClaim(found.Folder, found.Dir, s.writer.State())
 }
 
-// belonging begins to find out whether a folder may hold the database of the store, and returns what
-// waits for the answer: nil, or why not.
+// belonging begins to find out whether a folder may hold the database of the store, and returns
+// what waits for the answer: nil, or why not.
 func (s *Shipper) belonging(found engine.Found) (wait func() error) {
-	asked := make(chan error, 1)
-	go func() { asked <- s.belongs(found) }()
-	return sync.OnceValue(func() error { return <-asked })
+	var running sync.WaitGroup
+	var err error
+	running.Go(func() { err = s.belongs(found) })
+	return func() error {
+		running.Wait()
+		return err
+	}
 }
 
 // belongs returns an error if a folder does not hold the database of the store.
