@@ -121,7 +121,7 @@ func (m *machine) crash() {
 func (m *machine) run(t *testing.T, h *history) {
 	o := forgetful()
 	o.CloseTimeout, o.Durability, o.Patience = time.Millisecond, m.mode, shortPatience
-	if len(h.states)%2 == 0 {
+	if len(h.states)%4 == 0 {
 		o.LocalBytes = localLimit
 	}
 	if m.mode == remote.Wait && h.rng.IntN(2) == 0 { // what is acknowledged is synced all the same

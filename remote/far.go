@@ -47,7 +47,8 @@ type farConfig struct {
 type far struct {
 	*objectfs.Folder
 	claims atomic.Pointer[history.Claims] // all of those that have made files
-	ended  chan struct{}
+	ended  chan struct{}                  // closed once requests are not made again
+	ending sync.Once
 }
 
 // openFar makes the files in a store readable.
@@ -104,10 +105,12 @@ func (c *farConfig) openCache() (*diskcache.Cache, error) {
 // maker returns the id of the claim under which a file was made, as far as the cache has to know.
 func (f *far) maker(number uint64) [16]byte { return f.claims.Load().Maker(number) }
 
-// stop lets go of the cache. Files stay readable, and requests that fail are not made again. It is
-// to be called once.
+// hurry has requests that fail not made again.
+func (f *far) hurry() { f.ending.Do(func() { close(f.ended) }) }
+
+// stop lets go of the cache. Files stay readable, and requests that fail are not made again.
 func (f *far) stop() error {
-	close(f.ended)
+	f.hurry()
 	return f.Stop()
 }
 
@@ -118,6 +121,7 @@ type lazyFar struct {
 
 	mu      sync.Mutex
 	far     *far
+	hurried bool
 	stopped bool
 }
 
@@ -156,8 +160,19 @@ func (l *lazyFar) opened() (*far, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.far = opened
+	if l.far = opened; l.hurried {
+		opened.hurry()
+	}
 	return opened, nil
+}
+
+// hurry is that of the far, now or when it is opened.
+func (l *lazyFar) hurry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.hurried = true; l.far != nil {
+		l.far.hurry()
+	}
 }
 
 // fetch is [objectfs.Folder.Fetch].

@@ -3,9 +3,13 @@ package remote_test
 import (
 	"bytes"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/remote"
@@ -77,4 +81,38 @@ func TestClose_leavesTheStoreToTransactionsWithoutItsCache(t *testing.T) {
 	wantLoaded(t, next, 1)
 	wantLoaded(t, tx, 1000)
 	wantLoaded(t, next, 1000)
+}
+
+// TestClose_isNotHeldUpByAStoreThatIsGone has a compaction that reads files in the store, and goes
+// on trying.
+func TestClose_isNotHeldUpByAStoreThatIsGone(t *testing.T) {
+	var down atomic.Bool
+	asked := make(chan struct{}, 1)
+	client := faultstore.NewServer(loaded(t)).Client(func(r faultstore.Request) faultstore.Fate {
+		if !down.Load() {
+			return faultstore.Answered
+		}
+		if r.Op == faultstore.Get && strings.HasPrefix(r.Name, "data/") {
+			select {
+			case asked <- struct{}{}:
+			default:
+			}
+		}
+		return faultstore.Failed
+	})
+	o := quick()
+	o.CloseTimeout, o.Patience = time.Millisecond, time.Hour
+	db, err := open(t, client, memfs.New(), o, smallTables())
+	ok(t, err)
+	down.Store(true)
+	for _, key := range []string{"0000", "0999"} {
+		ok(t, db.Put([]byte(key), []byte("new")))
+	}
+	compacted := make(chan error)
+	go func() { compacted <- db.Compact(t.Context()) }()
+	<-asked
+	wantErr(t, db.Close(), remote.ErrUnshipped)
+	if err := <-compacted; err == nil {
+		t.Error("files that nobody can read are compacted")
+	}
 }

@@ -242,3 +242,42 @@ func TestLocalBytes_leavesFilesToOpenTransactions(t *testing.T) {
 	ok(t, db.Close())
 	wantLoaded(t, tx, 1000)
 }
+
+// TestLocalBytes_keepsTheCatalog writes to a bucket while the store lets nobody read files.
+func TestLocalBytes_keepsTheCatalog(t *testing.T) {
+	var down atomic.Bool
+	client := faultstore.NewServer(memstore.New()).Client(func(r faultstore.Request) faultstore.Fate {
+		if r.Op == faultstore.Get && strings.HasPrefix(r.Name, "data/") && down.Load() {
+			return faultstore.Failed
+		}
+		return faultstore.Answered
+	})
+	o := limited()
+	o.LocalBytes, o.Patience = 1, time.Millisecond
+	db, err := open(t, client, memfs.New(), o, resting())
+	ok(t, err)
+	put := func(i int) {
+		t.Helper()
+		ok(t, db.Update(func(tx *stoat.Tx) error {
+			b, err := tx.CreateBucketIfNotExists([]byte("bucket"))
+			if err != nil {
+				return err
+			}
+			return b.Put(largeKey(i), largeValue(i, 1000))
+		}))
+	}
+	for i := range 10 {
+		put(i)
+	}
+	ok(t, db.Flush())
+	for db.Status().RemoteBytes < 10_000 {
+		ok(t, db.Status().Unevicted)
+		runtime.Gosched()
+	}
+	down.Store(true)
+	put(10)
+	if db.Status().LocalBytes == 0 {
+		t.Error("the folder has no catalog")
+	}
+	ok(t, db.Close())
+}

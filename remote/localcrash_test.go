@@ -98,7 +98,7 @@ func (p *perishable) work(t testing.TB, h *history) {
 func TestLocalBytes_mayCrashAnywhere(t *testing.T) {
 	points := 0
 	for _, ofDisk := range []bool{true, false} {
-		for at, crashed := 0, true; crashed; at += 1 + rand.IntN(7) {
+		for at, crashed := 0, true; crashed; at += 1 + rand.IntN(15) {
 			operation, request := at, -1
 			if !ofDisk {
 				operation, request = -1, at

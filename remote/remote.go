@@ -311,7 +311,9 @@ func (db *DB) Close() (err error) {
 func (db *DB) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), db.wait)
 	defer cancel()
-	_ = db.shipper.Wait(ctx) // what is missing, Stop reports
+	if db.shipper.Wait(ctx) != nil { // what is missing, Stop reports
+		db.far.hurry() // a store that does not answer would hold up what reads files
+	}
 	db.shipper.Closing()
 	err := db.DB.Close()
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
 )
@@ -73,7 +72,7 @@ func (j *Job) tablesToKeep() (keep []*manifest.Table, err error) {
 		return nil, err
 	}
 	data := 0 // where the catalog, which never shares a table with data, ends
-	for data < len(all) && !keyspace.IsData(all[data].table.Smallest) {
+	for data < len(all) && all[data].table.IsCatalog() {
 		data++
 	}
 	for _, part := range [][]candidate{all[:data], all[data:]} {

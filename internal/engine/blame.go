@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
-	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/tools/backup"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -49,7 +48,7 @@ func (e *Engine) blame(
 func partWith(v *manifest.Version, number uint64) (*manifest.Version, error) {
 	choose := func(tables []*manifest.Table) (some []*manifest.Table) {
 		for _, t := range tables {
-			needed := t.Number == number || !keyspace.IsData(t.Smallest)
+			needed := t.Number == number || t.IsCatalog()
 			for _, s := range t.Values {
 				needed = needed || s.File == number
 			}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/block"
-	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/table"
@@ -55,7 +54,7 @@ func (s store) openTable(t *manifest.Table, dictionaries []*block.Dictionary) *t
 
 // wantsWhole reports whether all of a table is read when it is opened.
 func wantsWhole(t *manifest.Table) bool {
-	return t.Size <= maxWhole && !keyspace.IsData(t.Smallest)
+	return t.Size <= maxWhole && t.IsCatalog()
 }
 
 func (s store) openValues(f manifest.ValueFile) *valuelog.File {

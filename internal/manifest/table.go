@@ -28,6 +28,9 @@ type Table struct {
 	Dictionaries []uint64 // numbers of the dictionaries of its values, ascending
 }
 
+// IsCatalog reports whether the table is of the catalog of buckets, which shares none with data.
+func (t *Table) IsCatalog() bool { return !keyspace.IsData(t.Smallest) }
+
 // ValueShare is what a table points to in one value file. Immutable.
 type ValueShare struct {
 	File, Count, Bytes uint64

@@ -3,7 +3,6 @@ package pick
 import (
 	"bytes"
 
-	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
@@ -108,9 +107,9 @@ func (p Picker) stretches(
 ) (all [][]*manifest.Table) {
 	tables := v.Bottom.Tables
 	for start, end := 0, 0; start < len(tables); start = max(end, start+1) {
-		data := keyspace.IsData(tables[start].Smallest)
+		catalog := tables[start].IsCatalog()
 		for end = start; end < len(tables) && tables[end].Size < p.SmallTable &&
-			keyspace.IsData(tables[end].Smallest) == data && !skip(tables[end].Number); end++ {
+			tables[end].IsCatalog() == catalog && !skip(tables[end].Number); end++ {
 		}
 		if end-start > 1 {
 			all = append(all, tables[start:end])

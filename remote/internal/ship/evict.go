@@ -76,11 +76,17 @@ func (s *Shipper) mayEvict() bool {
 //
 // Files that the log in the store does not name stay. Until it does, whoever opens the folder after
 // a crash must find them there; from then on, they are in the store for as long as the folder names
-// them.
+// them. The catalog stays, too: most transactions read it, and those that write must not need the
+// store for that.
 func (s *Shipper) surplus(v *manifest.Version) (files []upload) {
-	unshipped := map[uint64]bool{}
+	stays := map[uint64]bool{}
 	for _, u := range uploads(v, s.state().Version) {
-		unshipped[u.number] = true
+		stays[u.number] = true
+	}
+	for t := range v.Tables() {
+		if t.IsCatalog() {
+			stays[t.Number] = true
+		}
 	}
 	local, _ := s.stock.split(v)
 	rest := bytesOf(local)
@@ -89,7 +95,7 @@ func (s *Shipper) surplus(v *manifest.Version) (files []upload) {
 		if rest <= s.config.Local || len(files) == evictedMost {
 			break
 		}
-		if !unshipped[u.number] {
+		if !stays[u.number] {
 			files = append(files, u)
 			rest -= u.size
 		}
