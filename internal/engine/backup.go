@@ -107,7 +107,6 @@ type frozen struct {
 	memory     []memtable.Root      // the memtables, oldest first
 	manifest   uint64               // the number of the manifest's file
 	lastCommit uint64               // the newest commit in both
-	blind      bool                 // no table is read for what is in memory
 }
 
 // freeze returns what is committed, with or without what is in memory. Its files are not removed
@@ -223,7 +222,7 @@ func (e *Engine) addMemory(
 		}
 		levels := copied.state.Load().Levels
 		job := copied.flushJob(sealed{root: root, lastCommit: p.lastCommit}, levels, final)
-		job.Output.NextNumber, job.Blind = number, p.blind
+		job.Output.NextNumber = number
 		edit, err := job.Do()
 		if err != nil {
 			return fmt.Errorf("write what is in memory: %w", err)

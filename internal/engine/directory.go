@@ -124,7 +124,7 @@ func surplus(version *manifest.Version, found folder.Listing) bool {
 // elsewhere.
 func (d directory) wantFiles(version *manifest.Version, found folder.Listing) error {
 	for t := range version.Tables() {
-		if !found.Has(folder.Table, t.Number) && !vfs.Elsewhere(d.folder, d.tablePath(t)) {
+		if !found.Has(folder.Table, t.Number) && !d.isFar(t) {
 			return d.missing(d.tablePath(t), found)
 		}
 	}
@@ -190,6 +190,9 @@ func (d directory) manifestPath(number uint64) string {
 func (d directory) tablePath(t *manifest.Table) string {
 	return filepath.Join(d.dir, folder.Table.Name(t.Number))
 }
+
+// isFar reports whether a table is not in the folder, and would be opened all the same.
+func (d directory) isFar(t *manifest.Table) bool { return vfs.Elsewhere(d.folder, d.tablePath(t)) }
 
 func (d directory) valuePath(f manifest.ValueFile) string {
 	return filepath.Join(d.dir, f.Name())

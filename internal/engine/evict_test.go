@@ -14,7 +14,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// twoPlaces is a file system whose folders open tables that they lack in another one.
+// twoPlaces is a file system whose folders open files that they lack in another one.
 type twoPlaces struct {
 	vfs.FS
 	far *memfs.FS
@@ -140,6 +140,28 @@ func TestEvict_keepsWhatItCannotRemove(t *testing.T) {
 	if left := named(t, disk, tableSuffix); len(left) != 2 {
 		t.Errorf("%q are left in the folder", left)
 	}
+}
+
+// TestFlush_readsNoFileThatIsElsewhere flushes a key that lies between those of a table.
+func TestFlush_readsNoFileThatIsElsewhere(t *testing.T) {
+	disk, far := memfs.New(), memfs.New()
+	e := mustOpen(t, twoPlaces{disk, far}, calm())
+	mustCommit(t, e, "a", "c")
+	ok(t, e.Flush())
+	numbers := copyTables(t, disk, far)
+	_, err := e.Evict(numbers)
+	ok(t, err)
+	mustCommit(t, e, "b")
+	ok(t, e.Flush())
+	s, err := e.Snapshot(0)
+	ok(t, err)
+	defer e.Release(0)
+	s.Levels.Each(func(h superversion.Handle) {
+		if h.Meta.Number == numbers[0] && h.Table.Forget() {
+			t.Error("the flush has opened a table that is elsewhere")
+		}
+	})
+	wantWords(t, e, "a", "b", "c")
 }
 
 // TestOpen_saysThatFilesMayBeInAStore has a folder with a claim.

@@ -143,6 +143,7 @@ func (e *Engine) flushJob(full sealed, levels *superversion.Levels, effort effor
 	job := flush.Job{
 		Root:           full.root,
 		Levels:         levels,
+		Far:            e.isFar,
 		Output:         e.output(&e.flushed),
 		CompressYoung:  young,
 		CompressBottom: compression != CompressionNone,

@@ -146,7 +146,7 @@ func (d directory) openAll(levels *superversion.Levels) error {
 // each.
 func (d directory) eachOpened(levels *superversion.Levels, fn func(error)) {
 	levels.Each(func(h superversion.Handle) {
-		if !vfs.Elsewhere(d.folder, d.tablePath(h.Meta)) {
+		if !d.isFar(h.Meta) {
 			fn(h.Table.Open())
 		}
 	})

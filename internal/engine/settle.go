@@ -38,7 +38,7 @@ func (r *Replica) Settle(
 	}
 	to.Reserve(first)
 	e := newReceived(to, dir, r.database, version)
-	p := frozen{memory: r.memory.roots(), lastCommit: r.Visible(), blind: true}
+	p := frozen{memory: r.memory.roots(), lastCommit: r.Visible()}
 	if err := e.addMemory(ctx, e, p, to.NextNumber); err != nil {
 		return err
 	}

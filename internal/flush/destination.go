@@ -2,6 +2,7 @@ package flush
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -30,7 +31,7 @@ func (j Job) destination(first, last []byte) destination {
 	if j.Levels.Outside(first, last) {
 		return beyondAll
 	}
-	if j.Blind {
+	if j.Far != nil && slices.ContainsFunc(j.Levels.Around(first), j.Far) {
 		return amongOthers
 	}
 	gap := false

@@ -30,7 +30,9 @@ type Job struct {
 	Levels *superversion.Levels // the present tables
 	Output run.Config           // the job sets Compress, Filter, Sampler and the drops
 
-	Blind bool // read no table, since it may be far away
+	// Far reports whether to read a table may take a request, and fail. A flush must not depend on
+	// that, so it reads no such table. A nil Far says that none is far.
+	Far func(*manifest.Table) bool
 
 	CompressYoung  bool // compress runs that a compaction will soon rewrite
 	CompressBottom bool // compress runs that are likely to stay or have enough large values

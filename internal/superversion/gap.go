@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/table"
 )
 
@@ -36,6 +37,16 @@ func (l *Levels) Gap(key []byte) (end []byte, ok bool, err error) {
 		end = lower(end, next)
 	}
 	return end, end == nil || !bytes.Equal(end, key), nil
+}
+
+// Around returns the tables that [Levels.Gap] reads for key.
+func (l *Levels) Around(key []byte) (tables []*manifest.Table) {
+	for _, r := range append(slices.Clone(l.Young), l.Bottom) {
+		if i := r.search(key); i < len(r.Tables) {
+			tables = append(tables, r.Tables[i].Meta)
+		}
+	}
+	return tables
 }
 
 // lower returns the lower of two keys; nil is above all keys.
