@@ -109,7 +109,8 @@ type Options struct {
 	// than the disk: while tables and value files there take more, the oldest of those that the store
 	// has are removed, and read from the store from then on, through the cache. Then reads may need
 	// the store, as after [Reader.TakeOver], and only this package opens the folder. What the store
-	// does not have yet always stays. Default: 0, which means that everything does.
+	// does not have yet always stays, also what a compaction is writing, which may be all of the
+	// database if keys are written at random. Default: 0, which means that everything stays.
 	LocalBytes int64
 
 	// CacheBytes is how much the cache of files that are only in the store takes at most; see
