@@ -46,6 +46,7 @@ type farConfig struct {
 // far is the files of a database in a store, read through a cache.
 type far struct {
 	*objectfs.Folder
+	store  objstore.Store                 // with no patience
 	claims atomic.Pointer[history.Claims] // all of those that have made files
 	ended  chan struct{}                  // closed once requests are not made again
 	ending sync.Once
@@ -57,7 +58,7 @@ func openFar(c farConfig) (*far, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &far{ended: make(chan struct{})}
+	f := &far{store: c.store, ended: make(chan struct{})}
 	f.claims.Store(&c.claims)
 	patient := &tail.Patient{Store: c.store, Patience: c.patience, Ended: f.ended}
 	f.Folder = objectfs.New(patient, cache, f.maker, c.missing)
@@ -175,7 +176,7 @@ func (l *lazyFar) hurry() {
 	}
 }
 
-// fetch is [objectfs.Folder.Fetch].
+// fetch is [objectfs.Folder.Fetch], with requests that may take longer than a read waits.
 func (l *lazyFar) fetch(
 	ctx context.Context, kind folder.Kind, number uint64, size int64, pass func(bytes int) error,
 ) (room bool, err error) {
@@ -183,7 +184,7 @@ func (l *lazyFar) fetch(
 	if err != nil {
 		return false, err
 	}
-	return f.Fetch(ctx, kind.Name(number), size, pass)
+	return f.Fetch(ctx, f.store, kind.Name(number), size, pass)
 }
 
 // claimed says whose files there are, once this process is their writer.

@@ -125,7 +125,14 @@ func (f *Folder) fetchAhead(file *file, s span, why purpose) {
 
 // request gets bytes of an object.
 func (f *Folder) request(ctx context.Context, file *file, s span) ([]byte, error) {
-	got, err := f.store.Get(ctx, file.object, s.from, s.to-s.from)
+	return f.requestFrom(ctx, f.store, file, s)
+}
+
+// requestFrom is request, of a store that has the same objects.
+func (f *Folder) requestFrom(
+	ctx context.Context, store objstore.Store, file *file, s span,
+) ([]byte, error) {
+	got, err := store.Get(ctx, file.object, s.from, s.to-s.from)
 	if errors.Is(err, objstore.ErrNotExist) {
 		f.missing()
 	}
@@ -143,9 +150,11 @@ func (f *Folder) request(ctx context.Context, file *file, s span) ([]byte, error
 const roomShare = 4
 
 // Fetch brings what the cache lacks of a file into it, one part after the other, each once pass
-// lets it through. It reports whether there was room: nothing leaves the cache for it.
+// lets it through. It reports whether there was room: nothing leaves the cache for it. The store is
+// the same as that of the folder, but need not be as quick to give up: nobody waits for the answer,
+// and a large part that is cut would be asked for again and again.
 func (f *Folder) Fetch(
-	ctx context.Context, name string, size int64, pass func(bytes int) error,
+	ctx context.Context, store objstore.Store, name string, size int64, pass func(bytes int) error,
 ) (room bool, err error) {
 	opened, err := f.OpenSized(name, size)
 	if err != nil {
@@ -163,7 +172,7 @@ func (f *Folder) Fetch(
 		if err := pass(int(s.to - s.from)); err != nil {
 			return true, err
 		}
-		p, err := f.request(ctx, file, s)
+		p, err := f.requestFrom(ctx, store, file, s)
 		if err != nil {
 			return true, err
 		}

@@ -18,7 +18,7 @@ func TestFetch_leavesRoomInTheCache(t *testing.T) {
 	passed := 0
 	fetch := func(number uint64) bool {
 		t.Helper()
-		room, err := f.Fetch(t.Context(), folder.Table.Name(number), size, func(bytes int) error {
+		room, err := f.Fetch(t.Context(), client, folder.Table.Name(number), size, func(bytes int) error {
 			passed += bytes
 			return nil
 		})
@@ -55,9 +55,8 @@ func TestFetch_endsWithWhoLetsItThrough(t *testing.T) {
 	client := faultstore.NewServer(memstore.New()).Client(nil)
 	put(t, client, folder.Table, 1, 10)
 	errBroken := errors.New("broken")
-	_, err := newFolder(t, client).Fetch(t.Context(), folder.Table.Name(1), 10, func(int) error {
-		return errBroken
-	})
+	refuse := func(int) error { return errBroken }
+	_, err := newFolder(t, client).Fetch(t.Context(), client, folder.Table.Name(1), 10, refuse)
 	if !errors.Is(err, errBroken) || client.Count(faultstore.Get) > 0 {
 		t.Errorf("%d requests are made: %v", client.Count(faultstore.Get), err)
 	}

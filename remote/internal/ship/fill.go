@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/manifest"
 )
 
 // Fetch brings a file that is only in the store into a cache, each part of it once pass lets it
@@ -15,11 +17,18 @@ type Fetch func(
 	ctx context.Context, kind folder.Kind, number uint64, size int64, pass func(bytes int) error,
 ) (room bool, err error)
 
+// filling is what is fetched next.
+type filling struct {
+	of      *manifest.Version // that rest is of
+	rest    []upload          // what the folder lacked of it and was not fetched, the newest last
+	fetched map[uint64]bool   // files that the folder lacks
+}
+
 // keepFilled fetches the files that the folder lacks, until ctx ends.
 func (s *Shipper) keepFilled(ctx context.Context) {
-	fetched := map[uint64]bool{}
+	f := filling{fetched: map[uint64]bool{}}
 	for tries := 0; ctx.Err() == nil; {
-		more, err := s.fetchNext(ctx, fetched)
+		more, err := s.fetchNext(ctx, &f)
 		switch {
 		case err != nil:
 			tries++
@@ -38,32 +47,35 @@ func (s *Shipper) keepFilled(ctx context.Context) {
 // fetchNext fetches the newest file that the folder lacks and that was not fetched: the next
 // compactions read it most likely. It reports whether there may be another one, and room for it. A
 // damaged file is left to those who read it.
-func (s *Shipper) fetchNext(ctx context.Context, fetched map[uint64]bool) (more bool, err error) {
-	u, ok := s.toFetch(fetched)
-	if !ok {
+func (s *Shipper) fetchNext(ctx context.Context, f *filling) (more bool, err error) {
+	if v := s.engine.Version(); v != f.of || len(f.rest) == 0 {
+		s.refill(f, v)
+	}
+	if len(f.rest) == 0 {
 		return false, nil
 	}
-	pass := func(bytes int) error { return s.received.pass(ctx, bytes) }
+	last := len(f.rest) - 1
+	u, pass := f.rest[last], func(bytes int) error { return s.received.pass(ctx, bytes) }
 	more, err = s.config.Fetch(ctx, u.kind, u.number, u.size, pass)
 	if errors.Is(err, corrupt.Err) {
 		more, err = true, nil
 	}
 	if more && err == nil {
-		fetched[u.number] = true
+		f.fetched[u.number], f.rest = true, f.rest[:last]
 	}
 	return more, err
 }
 
-// toFetch returns the file to fetch next. It forgets obsolete files.
-func (s *Shipper) toFetch(fetched map[uint64]bool) (newest upload, ok bool) {
-	_, lacking := s.stock.split(s.engine.Version())
+// refill finds out what is to be fetched of a version. It looks at all files, so it is not for each
+// of them. It forgets obsolete ones.
+func (s *Shipper) refill(f *filling, v *manifest.Version) {
+	_, lacking := s.stock.split(v)
 	lacked := make(map[uint64]bool, len(lacking))
 	for _, u := range lacking {
 		lacked[u.number] = true
-		if !fetched[u.number] && (!ok || byAge(u, newest) > 0) {
-			newest, ok = u, true
-		}
 	}
-	maps.DeleteFunc(fetched, func(number uint64, _ bool) bool { return !lacked[number] })
-	return newest, ok
+	maps.DeleteFunc(f.fetched, func(number uint64, _ bool) bool { return !lacked[number] })
+	f.of = v
+	f.rest = slices.DeleteFunc(lacking, func(u upload) bool { return f.fetched[u.number] })
+	slices.SortFunc(f.rest, byAge)
 }

@@ -32,15 +32,19 @@ func TestFill_beginsWithTheNewest(t *testing.T) {
 		}
 		return number != numbers[0] || !full, nil
 	}
-	fetched := map[uint64]bool{}
+	f := filling{fetched: map[uint64]bool{}}
 	next := func(want bool) {
 		t.Helper()
-		if more, err := s.fetchNext(t.Context(), fetched); err != nil || more != want {
+		if more, err := s.fetchNext(t.Context(), &f); err != nil || more != want {
 			t.Errorf("after %d, there may be more: %t, %v", asked, more, err)
 		}
 	}
 	next(true)
+	found := &f.rest[0]
 	next(true)
+	if &f.rest[0] != found {
+		t.Error("all files are looked at for each of them")
+	}
 	next(false)
 	full = false
 	next(true)
