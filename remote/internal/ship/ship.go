@@ -326,12 +326,12 @@ type Status struct {
 
 // Status returns how far shipping has come.
 func (s *Shipper) Status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.mu.Lock() // for a moment: each transaction that writes takes it
 	st := Status{
 		Epoch: s.epoch, Shipped: s.shipped.Load(), Newest: s.engine.Local(),
 		Lag: s.lag.now(), Failed: s.failed, Ended: s.ended,
 	}
+	s.mu.Unlock()
 	s.collector.mu.Lock()
 	st.Uncollected = s.collector.failure
 	s.collector.mu.Unlock()
