@@ -79,14 +79,15 @@ func TestLocalBytes_boundsTheFolder(t *testing.T) {
 	seed := rand.Uint64()
 	for i, sizes := range tuned.Sizes()[:3] {
 		store, disk, h := memstore.New(), memfs.NewCrashable(), newHistory(t, seed+uint64(i))
-		db := openLimited(t, store, disk, sizes)
+		db, most := openLimited(t, store, disk, sizes), uint64(0)
 		for range 10 {
 			mustCommit(t, h, db, 20)
 			ok(t, db.Flush())
 			awaitLimit(t, db, disk)
 			h.wantAt(t, "the database", db.DB, len(h.states)-1)
+			most = max(most, db.Status().RemoteBytes)
 		}
-		if db.Status().RemoteBytes == 0 {
+		if most == 0 {
 			t.Errorf("sizes %d: everything fits into the folder", i)
 		}
 		ok(t, db.CheckQuick(t.Context()))
@@ -138,6 +139,43 @@ func TestLocalBytes_ofACopiedFolder(t *testing.T) {
 	ok(t, db.Close())
 	db = mustOpen(t, store, disk.CrashKeepAll())
 	h.wantAt(t, "a copy of the folder", db.DB, 50)
+}
+
+// TestLocalBytes_ofAClone has files in the folder, in the store, and in that of the parent.
+func TestLocalBytes_ofAClone(t *testing.T) {
+	parent, disk, h := memstore.New(), memfs.New(), newHistory(t, rand.Uint64())
+	written(t, h, parent, small(), 30)
+	clone, own := mustClone(t, parent)
+	db := openLimited(t, clone, disk, small())
+	mustCommit(t, h, db, 30)
+	ok(t, db.Flush())
+	awaitLimit(t, db, disk)
+	h.wantAt(t, "the clone", db.DB, 60)
+	_, err := db.Detach(t.Context())
+	ok(t, err)
+	ok(t, db.Close())
+	db = openLimited(t, own, disk, small())
+	awaitLimit(t, db, disk)
+	h.wantAt(t, "the clone that stands alone", db.DB, 60)
+}
+
+func TestLocalBytes_ofAnEncryptedFolder(t *testing.T) {
+	store, disk, h := encrypted(t, memstore.New(), 1), memfs.New(), newHistory(t, rand.Uint64())
+	o := limited()
+	o.Database = &stoat.Options{Key: aKey(2)}
+	for at := 30; at <= 90; at += 30 {
+		db, err := open(t, store, disk, o, small())
+		ok(t, err)
+		mustCommit(t, h, db, 30)
+		ok(t, db.Flush())
+		for s := db.Status(); s.LocalBytes > localLimit || s.RemoteBytes == 0; s = db.Status() {
+			ok(t, s.Unevicted) // the files themselves are larger
+			runtime.Gosched()
+		}
+		h.wantAt(t, "the database", db.DB, at)
+		ok(t, db.Check(t.Context()))
+		ok(t, db.Close())
+	}
 }
 
 // resting is sizes with which a database has many files, and nothing is compacted.
