@@ -15,6 +15,7 @@ import (
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/internal/testing/tuned"
+	"github.com/stoatdb/stoat/internal/tools/salvage"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/remote"
@@ -318,4 +319,28 @@ func TestLocalBytes_keepsTheCatalog(t *testing.T) {
 		t.Error("the folder has no catalog")
 	}
 	ok(t, db.Close())
+}
+
+// TestLocalBytes_leavesTheRestToSalvage has a writer that is replaced, and a commit that only its
+// folder has, which lacks files.
+func TestLocalBytes_leavesTheRestToSalvage(t *testing.T) {
+	store, disk, h := memstore.New(), memfs.New(), newHistory(t, rand.Uint64())
+	db := openLimited(t, store, disk, resting())
+	mustCommit(t, h, db, 50)
+	ok(t, db.Flush())
+	awaitLimit(t, db, disk)
+	mustCommit(t, h, mustOpen(t, store, memfs.New()), 1)
+	ok(t, db.Put([]byte("lost"), []byte("and found")))
+	wantErr(t, db.Close(), remote.ErrUnshipped)
+	_, err := open(t, store, disk, quick(), resting())
+	wantErr(t, err, remote.ErrApart)
+	_, err = tuned.Salvage(t.Context(), disk, "db", "salvaged", salvage.Sizes{})
+	ok(t, err)
+	saved, err := tuned.Open(disk, "salvaged", nil, engine.Tuning{})
+	ok(t, err)
+	value, err := saved.Get([]byte("lost"))
+	if ok(t, err); string(value) != "and found" {
+		t.Errorf("the commit has %q", value)
+	}
+	ok(t, saved.Close())
 }
