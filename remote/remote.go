@@ -195,8 +195,9 @@ func newDB(ctx context.Context, store *meter, o *Options) (*DB, error) {
 		if o.FillCache {
 			config.Fetch = func(
 				ctx context.Context, kind folder.Kind, number uint64, size int64, pass func(int) error,
+				needed func(folder.Kind, uint64) bool,
 			) (bool, error) {
-				return db.far.fetch(ctx, kind, number, size, pass)
+				return db.far.fetch(ctx, kind, number, size, pass, needed)
 			}
 		}
 		db.shipper = ship.New(source, config)

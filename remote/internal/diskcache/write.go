@@ -22,9 +22,14 @@ func (c *Cache) Put(id ID, data []byte, at int64) {
 		return
 	}
 	if err := c.write(id, data, uint64(at), missing); err != nil {
-		c.broken.Store(true)
-		c.config.Warn(fmt.Errorf("nothing more is kept in %s: %w", c.config.Dir, err))
+		c.fail(err)
 	}
+}
+
+// fail has the cache take nothing more.
+func (c *Cache) fail(err error) {
+	c.broken.Store(true)
+	c.config.Warn(fmt.Errorf("nothing more is kept in %s: %w", c.config.Dir, err))
 }
 
 // write writes the missing spans of data, which is that of an object from at on.

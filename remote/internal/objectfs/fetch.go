@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/remote/internal/diskcache"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
@@ -150,11 +151,13 @@ func (f *Folder) requestFrom(
 const roomShare = 4
 
 // Fetch brings what the cache lacks of a file into it, one part after the other, each once pass
-// lets it through. It reports whether there was room: nothing leaves the cache for it. The store is
-// the same as that of the folder, but need not be as quick to give up: nobody waits for the answer,
-// and a large part that is cut would be asked for again and again.
+// lets it through. It reports whether there was room: nothing leaves the cache for it but what is
+// not needed any more. The store is the same as that of the folder, but need not be as quick to
+// give up: nobody waits for the answer, and a large part that is cut would be asked for again and
+// again.
 func (f *Folder) Fetch(
 	ctx context.Context, store objstore.Store, name string, size int64, pass func(bytes int) error,
+	needed func(kind folder.Kind, number uint64) bool,
 ) (room bool, err error) {
 	opened, err := f.OpenSized(name, size)
 	if err != nil {
@@ -166,7 +169,10 @@ func (f *Folder) Fetch(
 		if f.cache.Has(file.id, s.from, s.to) {
 			continue
 		}
-		if limit := f.cache.Limit(); f.cache.Bytes()+s.to-s.from > limit-limit/roomShare {
+		if !f.hasRoom(s) {
+			f.cache.Drop(func(id diskcache.ID) bool { return needed(id.Kind, id.Number) })
+		}
+		if !f.hasRoom(s) {
 			return false, nil
 		}
 		if err := pass(int(s.to - s.from)); err != nil {
@@ -181,6 +187,12 @@ func (f *Folder) Fetch(
 		}
 	}
 	return true, nil
+}
+
+// hasRoom reports whether the cache has room for what nobody has read.
+func (f *Folder) hasRoom(s span) bool {
+	limit := f.cache.Limit()
+	return f.cache.Bytes()+s.to-s.from <= limit-limit/roomShare
 }
 
 // Stop ends what is fetched ahead, and lets go of the cache. Files stay readable.

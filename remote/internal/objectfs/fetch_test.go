@@ -15,13 +15,16 @@ func TestFetch_leavesRoomInTheCache(t *testing.T) {
 	const size = 100 << 10
 	client := faultstore.NewServer(memstore.New()).Client(nil)
 	f := newFolder(t, client)
-	passed := 0
+	passed, oldest := 0, uint64(1)
+	pass := func(bytes int) error {
+		passed += bytes
+		return nil
+	}
+	needed := func(_ folder.Kind, number uint64) bool { return number >= oldest }
 	fetch := func(number uint64) bool {
 		t.Helper()
-		room, err := f.Fetch(t.Context(), client, folder.Table.Name(number), size, func(bytes int) error {
-			passed += bytes
-			return nil
-		})
+		name := folder.Table.Name(number)
+		room, err := f.Fetch(t.Context(), client, name, size, pass, needed)
 		ok(t, err)
 		return room
 	}
@@ -49,6 +52,9 @@ func TestFetch_leavesRoomInTheCache(t *testing.T) {
 	if n := client.Count(faultstore.Get) - gets; n > 0 {
 		t.Errorf("what was fetched takes %d requests to read", n)
 	}
+	if oldest = 4; !fetch(4) {
+		t.Error("files that nobody needs leave no room")
+	}
 }
 
 func TestFetch_endsWithWhoLetsItThrough(t *testing.T) {
@@ -56,7 +62,7 @@ func TestFetch_endsWithWhoLetsItThrough(t *testing.T) {
 	put(t, client, folder.Table, 1, 10)
 	errBroken := errors.New("broken")
 	refuse := func(int) error { return errBroken }
-	_, err := newFolder(t, client).Fetch(t.Context(), client, folder.Table.Name(1), 10, refuse)
+	_, err := newFolder(t, client).Fetch(t.Context(), client, folder.Table.Name(1), 10, refuse, nil)
 	if !errors.Is(err, errBroken) || client.Count(faultstore.Get) > 0 {
 		t.Errorf("%d requests are made: %v", client.Count(faultstore.Get), err)
 	}

@@ -5,16 +5,20 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/remote/internal/history"
 )
 
 // Fetch brings a file that is only in the store into a cache, each part of it once pass lets it
-// through. It reports whether there was room for the file.
+// through. It reports whether there was room for the file, once files that are not needed have left
+// the cache.
 type Fetch func(
 	ctx context.Context, kind folder.Kind, number uint64, size int64, pass func(bytes int) error,
+	needed func(kind folder.Kind, number uint64) bool,
 ) (room bool, err error)
 
 // filling is what is fetched next.
@@ -56,7 +60,7 @@ func (s *Shipper) fetchNext(ctx context.Context, f *filling) (more bool, err err
 	}
 	last := len(f.rest) - 1
 	u, pass := f.rest[last], func(bytes int) error { return s.received.pass(ctx, bytes) }
-	more, err = s.config.Fetch(ctx, u.kind, u.number, u.size, pass)
+	more, err = s.config.Fetch(ctx, u.kind, u.number, u.size, pass, f.neededBy())
 	if errors.Is(err, corrupt.Err) {
 		more, err = true, nil
 	}
@@ -64,6 +68,15 @@ func (s *Shipper) fetchNext(ctx context.Context, f *filling) (more bool, err err
 		f.fetched[u.number], f.rest = true, f.rest[:last]
 	}
 	return more, err
+}
+
+// neededBy returns what reports whether a file is named by the version. What it looks at, it looks
+// at once it is asked.
+func (f *filling) neededBy() func(kind folder.Kind, number uint64) bool {
+	names := sync.OnceValue(func() map[string]bool { return namesOf(f.of) })
+	return func(kind folder.Kind, number uint64) bool {
+		return names()[history.DataName(kind, number)]
+	}
 }
 
 // refill finds out what is to be fetched of a version. It looks at all files, so it is not for each

@@ -24,8 +24,12 @@ func TestFill_beginsWithTheNewest(t *testing.T) {
 	s.stock.lack(numbers, e.Version())
 	full := true
 	s.config.Fetch = func(
-		_ context.Context, _ folder.Kind, number uint64, _ int64, _ func(int) error,
+		_ context.Context, kind folder.Kind, number uint64, _ int64, _ func(int) error,
+		needed func(folder.Kind, uint64) bool,
 	) (bool, error) {
+		if !needed(kind, number) || needed(kind, 999) {
+			t.Error("other files than those of the version are needed")
+		}
 		asked = append(asked, number)
 		if number == numbers[1] {
 			return true, corrupt.New("data", 0, "damaged")
