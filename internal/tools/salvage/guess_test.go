@@ -232,3 +232,34 @@ func TestInside_followsSymbolicLinks(t *testing.T) {
 		t.Error("a folder is not found within what the link leads to")
 	}
 }
+
+// TestPlan_knowsThatFilesMayBeInAStore has a folder that is shipped to a store and lacks the table
+// that is only there. A crash has left the output of a compaction of what is older than the rest.
+func TestPlan_knowsThatFilesMayBeInAStore(t *testing.T) {
+	fs := newSource(t)
+	for number, value := range map[uint64]string{4: "newest", 10: "old"} {
+		writeTable(t, fs, number, put{key: "key", value: value})
+	}
+	file, err := fs.Open(filepath.Join("db", folder.Table.Name(4)))
+	check(t, err)
+	size, err := file.Size()
+	check(t, errors.Join(err, file.Close()))
+	tableOf := func(number uint64) manifest.Run {
+		return manifest.Run{Tables: []*manifest.Table{{
+			Number: number, Size: uint64(size), Entries: 1,
+			Smallest: userKey("key"), Largest: userKey("key"),
+		}}}
+	}
+	j, err := manifest.Create(fs, "db", 1, testDatabase, &manifest.Version{
+		Young: []manifest.Run{tableOf(4)}, Bottom: tableOf(3), NextNumber: 9, LogNumber: 9,
+	})
+	check(t, err)
+	check(t, j.Close())
+	claim, err := fs.Create(filepath.Join("db", folder.ClaimPrefix+"000001"))
+	check(t, err)
+	check(t, claim.Close())
+	p := planOf(t, fs)
+	if got := valueOf(t, p, "key"); got != "newest" || p.recorder.made.Older {
+		t.Errorf("the key has the %q value, the report %+v", got, p.recorder.made)
+	}
+}

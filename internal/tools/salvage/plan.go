@@ -110,9 +110,13 @@ func (p *plan) newest() (best *manifest.State, name string) {
 
 // isEnd reports whether state, which the file of that name says, is how the database was at its
 // end, or shortly before. It is not if files that it names are gone and the edit is lost that says
-// so: then nothing is known of the age of what is there.
+// so: then nothing is known of the age of what is there. With a claim, files may be gone because
+// they are only in a store, so that says nothing.
 func (p *plan) isEnd(state *manifest.State, name string) bool {
-	missing := p.missing(state.Version)
+	missing := ""
+	if p.found.Claim == "" {
+		missing = p.missing(state.Version)
+	}
 	p.surplus = p.newTables(state.Version)
 	if missing != "" && (state.Torn || len(p.surplus) > 0) {
 		p.recorder.older(name, fmt.Sprintf("it names %s, which is missing, and lacks its end: "+
