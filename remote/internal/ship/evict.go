@@ -46,7 +46,7 @@ func (s *Shipper) keepLimit(ctx context.Context) {
 // evict removes files from the folder, as long as they pass the limit and the store has some of
 // them. After an error, all that is left stays: a store that has lost a file may have lost others.
 func (s *Shipper) evict(ctx context.Context) error {
-	for s.mayEvict() {
+	for s.mayEvict() && len(s.surplus(s.engine.Version())) > 0 {
 		held := s.engine.Hold()
 		numbers, err := s.stored(ctx, held, s.surplus(held.Version))
 		evicted, failed := s.engine.Evict(numbers)
@@ -79,6 +79,11 @@ func (s *Shipper) mayEvict() bool {
 // them. The catalog stays, too: most transactions read it, and those that write must not need the
 // store for that.
 func (s *Shipper) surplus(v *manifest.Version) (files []upload) {
+	local, _ := s.stock.split(v)
+	rest := bytesOf(local)
+	if rest <= s.config.Local {
+		return nil
+	}
 	stays := map[uint64]bool{}
 	for _, u := range uploads(v, s.state().Version) {
 		stays[u.number] = true
@@ -88,8 +93,6 @@ func (s *Shipper) surplus(v *manifest.Version) (files []upload) {
 			stays[t.Number] = true
 		}
 	}
-	local, _ := s.stock.split(v)
-	rest := bytesOf(local)
 	slices.SortFunc(local, byAge)
 	for _, u := range local {
 		if rest <= s.config.Local || len(files) == evictedMost {

@@ -162,3 +162,19 @@ func TestEvict_endsWithTheRoleOfTheWriter(t *testing.T) {
 		t.Error("who is not the writer any more removes files")
 	}
 }
+
+// TestEvict_doesNothingWithinTheLimit counts on nobody to be woken, nor any file to be looked at.
+func TestEvict_doesNothingWithinTheLimit(t *testing.T) {
+	s, e, _, _ := startedLimited(t, newBarrier().plan, 0)
+	flushShipped(t, s, e, "key")
+	s.config.Local = 1 << 20
+	ok(t, s.evict(t.Context()))
+	if len(s.stock.lacks) > 0 {
+		t.Error("files are said to have left the folder")
+	}
+	s.config.Local = 1
+	ok(t, s.evict(t.Context()))
+	if len(s.stock.lacks) == 0 {
+		t.Error("nobody is told which files have left the folder")
+	}
+}

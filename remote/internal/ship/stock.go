@@ -68,7 +68,9 @@ func (c *stock) lack(numbers []uint64, v *manifest.Version) {
 	for _, number := range numbers {
 		before[number] = true
 	}
-	poke(c.lacks)
+	if len(numbers) > 0 {
+		poke(c.lacks)
+	}
 	c.lacking = map[uint64]bool{}
 	for _, u := range filesOf(v) {
 		if before[u.number] {
