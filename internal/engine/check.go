@@ -79,6 +79,8 @@ func (p *picture) close() {
 // inspect verifies the manifest and that the folder holds the files that it should, and returns
 // what else there is to verify. Edits wait meanwhile, and commits until the state is taken.
 func (e *Engine) inspect(found *check.Findings) (picture, error) {
+	e.evicting.Lock() // so no file is removed that is named
+	defer e.evicting.Unlock()
 	handedOut := e.numbers.Load()
 	e.appending.Lock()
 	e.installing.Lock()

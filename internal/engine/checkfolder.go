@@ -14,8 +14,8 @@ import (
 )
 
 // checkNamed verifies that the files that version names are there, with their sizes. The caller
-// holds installing, so no file is removed meanwhile. Files of a read-only database may be gone,
-// because those that are open stay readable.
+// holds evicting and installing, so no file is removed meanwhile. Files of a read-only database may
+// be gone, because those that are open stay readable.
 func (e *Engine) checkNamed(version *manifest.Version, dir folder.Listing, found *check.Findings) {
 	for t := range version.Tables() {
 		_, there := slices.BinarySearch(dir.Of(folder.Table), t.Number)

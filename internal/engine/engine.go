@@ -70,7 +70,9 @@ type Engine struct {
 		logs      []uint64          // live log segments besides the active one, oldest first
 		garbage   []garbage         // to be removed
 		pinned    map[string]int    // files that backups copy, and how many; garbage until then
+		evicted   map[string]bool   // files that Evict removes just now
 	}
+	evicting  sync.Mutex    // held by Evict; before appending and installing
 	undeleted atomic.Bool   // installing.garbage has files whose removal failed
 	numbers   atomic.Uint64 // the next file number
 

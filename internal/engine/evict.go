@@ -18,17 +18,16 @@ import (
 // folder lacks now, even after an error.
 //
 // Transactions that have one of them open go on with it, so it takes its space until they end. All
-// others open what is elsewhere.
+// others open what is elsewhere. Nothing waits while files are removed, which may take a second if
+// they are large.
 func (e *Engine) Evict(numbers []uint64) (evicted []uint64, err error) {
-	e.installing.Lock()
-	defer e.installing.Unlock()
-	if e.closed.Load() {
-		return nil, ErrClosed // the folder may be another's
-	}
-	if err := cmp.Or(e.whyPoisoned(), e.ownedInstalling()); err != nil {
+	e.evicting.Lock()
+	defer e.evicting.Unlock()
+	names, err := e.beginEviction(numbers)
+	if err != nil {
 		return nil, err
 	}
-	names := fileNames(e.state.Load().Levels.Version)
+	defer e.jobs.Done()
 	for _, number := range numbers {
 		name, isNamed := names[number]
 		if !isNamed {
@@ -39,14 +38,57 @@ func (e *Engine) Evict(numbers []uint64) (evicted []uint64, err error) {
 			break
 		}
 		err, evicted = nil, append(evicted, number)
+		delete(names, number)
 	}
-	if len(evicted) > 0 {
-		e.reopenInstalling(evicted)
-	}
+	e.endEviction(names, evicted)
 	if err != nil {
 		err = fmt.Errorf("remove a file that is elsewhere, too: %w", err)
 	}
 	return evicted, err
+}
+
+// beginEviction returns the names of the files to remove. Until endEviction, nobody else removes
+// them, and until e.jobs.Done, Close waits: after it, the folder may be another's.
+func (e *Engine) beginEviction(numbers []uint64) (names map[uint64]string, err error) {
+	e.installing.Lock()
+	defer e.installing.Unlock()
+	if err := cmp.Or(e.whyPoisoned(), e.ownedInstalling()); err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed.Load() {
+		return nil, ErrClosed
+	}
+	e.jobs.Add(1)
+	all := fileNames(e.state.Load().Levels.Version)
+	names, e.installing.evicted = make(map[uint64]string), make(map[string]bool)
+	for _, number := range numbers {
+		if name, isNamed := all[number]; isNamed {
+			names[number], e.installing.evicted[name] = name, true
+		}
+	}
+	return names, nil
+}
+
+// endEviction has readers open what was evicted elsewhere, and removes what is left and not named
+// any more.
+func (e *Engine) endEviction(left map[uint64]string, evicted []uint64) {
+	e.installing.Lock()
+	defer e.installing.Unlock()
+	e.installing.evicted = nil
+	if len(evicted) > 0 {
+		e.reopenInstalling(evicted)
+	}
+	if len(left) == 0 {
+		return
+	}
+	named := fileNames(e.state.Load().Levels.Version)
+	for number, name := range left {
+		if _, isNamed := named[number]; !isNamed {
+			e.removeFileInstalling(name)
+		}
+	}
 }
 
 // fileNames returns the names of the tables and value files of a version, by their numbers.

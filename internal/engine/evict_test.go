@@ -142,6 +142,40 @@ func TestEvict_keepsWhatItCannotRemove(t *testing.T) {
 	}
 }
 
+// TestEvict_letsCommitsGoOn compacts while files are removed, so that nobody names them afterwards.
+func TestEvict_letsCommitsGoOn(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		disk, far, evicting := memfs.New(), memfs.New(), false
+		var e *Engine
+		e = mustOpen(t, twoPlaces{faultfs.New(disk, func(op faultfs.Op) error {
+			if op.Kind != faultfs.Remove || !evicting {
+				return nil
+			}
+			evicting = false
+			mustCommit(t, e, "d")
+			ok(t, e.Flush())
+			ok(t, e.Compact(t.Context()))
+			if fails {
+				return errBroken
+			}
+			return nil
+		}), far}, calm())
+		mustCommit(t, e, "a", "c")
+		ok(t, e.Flush())
+		mustCommit(t, e, "b")
+		ok(t, e.Flush())
+		numbers := copyTables(t, disk, far)
+		evicting = true
+		if _, err := e.Evict(numbers); errors.Is(err, errBroken) != fails {
+			t.Error(err)
+		}
+		wantWords(t, e, "a", "b", "c", "d")
+		ok(t, e.Check(t.Context(), true)) // no file is left that nobody names
+		ok(t, e.Close())
+		ok(t, mustOpen(t, disk, calm()).Close()) // nothing is missing
+	}
+}
+
 // TestFlush_readsNoFileThatIsElsewhere flushes a key that lies between those of a table.
 func TestFlush_readsNoFileThatIsElsewhere(t *testing.T) {
 	disk, far := memfs.New(), memfs.New()

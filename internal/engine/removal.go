@@ -66,7 +66,7 @@ func (e *Engine) removeUnneededInstalling(old *superversion.Levels, version *man
 // elsewhere stays there for them, and one that cannot be opened now stays until it can; a damaged
 // one is of no use to them.
 func (e *Engine) unlinkInstalling(name string, open func() error) {
-	if vfs.Elsewhere(e.folder, filepath.Join(e.dir, name)) {
+	if e.installing.evicted[name] || vfs.Elsewhere(e.folder, filepath.Join(e.dir, name)) {
 		return
 	}
 	if err := open(); err != nil {
