@@ -208,7 +208,10 @@ func TestOpen_saysThatFilesMayBeInAStore(t *testing.T) {
 		}
 		_, err := Open(disk, "db", calm())
 		if err == nil || strings.Contains(err.Error(), folder.ClaimPrefix+"000001") != claimed {
-			t.Errorf("with a claim: %t: %v", claimed, err)
+			t.Fatalf("with a claim: %t: %v", claimed, err)
+		}
+		if strings.Contains(err.Error(), "salvage would lose them") != claimed {
+			t.Errorf("with a claim: %t: the advice is to salvage: %v", claimed, err)
 		}
 	}
 }
