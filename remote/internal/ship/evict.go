@@ -47,15 +47,14 @@ func (s *Shipper) keepLimit(ctx context.Context) {
 // them. After an error, all that is left stays: a store that has lost a file may have lost others.
 func (s *Shipper) evict(ctx context.Context) error {
 	for s.mayEvict() && len(s.surplus(s.engine.Version())) > 0 {
-		held := s.engine.Hold()
-		numbers, err := s.stored(ctx, held, s.surplus(held.Version))
+		files, unread := s.leaving()
+		numbers, err := s.stored(ctx, files)
 		evicted, failed := s.engine.Evict(numbers)
 		s.stock.lack(evicted, s.engine.Version())
-		held.Release()
 		if errors.Is(failed, engine.ErrClosed) {
 			return nil
 		}
-		if err = errors.Join(err, failed); err != nil || len(evicted) == 0 {
+		if err = errors.Join(err, unread, failed); err != nil || len(evicted) == 0 {
 			return err
 		}
 	}
@@ -106,37 +105,62 @@ func (s *Shipper) surplus(v *manifest.Version) (files []upload) {
 	return files
 }
 
+// leaving is a file to remove, and its end.
+type leaving struct {
+	upload
+	end []byte
+}
+
+// leaving returns the files to remove next, up to the first that cannot be read. It holds none
+// afterwards: while the store does not answer, what compactions replace must leave the folder.
+func (s *Shipper) leaving() (files []leaving, err error) {
+	held := s.engine.Hold()
+	defer held.Release()
+	for _, u := range s.surplus(held.Version) {
+		end, err := readEnd(held, u)
+		if err != nil {
+			return files, err
+		}
+		files = append(files, leaving{u, end})
+	}
+	return files, nil
+}
+
+// readEnd reads the end of a file.
+func readEnd(held *engine.Held, u upload) (end []byte, err error) {
+	file, err := held.Open(u.kind, u.number)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	end = make([]byte, min(u.size, endBytes))
+	if n, err := file.ReadAt(end, u.size-int64(len(end))); n < len(end) {
+		return nil, fmt.Errorf("read the end of %s: %w", u.kind.Name(u.number),
+			errors.Join(err, io.ErrUnexpectedEOF))
+	}
+	return end, nil
+}
+
 // stored returns the numbers of the files that the store has, up to the first that it does not
 // have.
-func (s *Shipper) stored(
-	ctx context.Context, held *engine.Held, files []upload,
-) (numbers []uint64, err error) {
-	for _, u := range files {
-		if err := s.compareEnd(ctx, held, u); err != nil {
+func (s *Shipper) stored(ctx context.Context, files []leaving) (numbers []uint64, err error) {
+	for _, l := range files {
+		if err := s.compareEnd(ctx, l); err != nil {
 			return numbers, err
 		}
-		numbers = append(numbers, u.number)
+		numbers = append(numbers, l.number)
 	}
 	return numbers, nil
 }
 
 // compareEnd returns an error unless the store has a file, as far as its end tells.
-func (s *Shipper) compareEnd(ctx context.Context, held *engine.Held, u upload) (err error) {
-	file, err := held.Open(u.kind, u.number)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	own := make([]byte, min(u.size, endBytes))
-	name, at := history.DataName(u.kind, u.number), u.size-int64(len(own))
-	if n, err := file.ReadAt(own, at); n < len(own) {
-		return fmt.Errorf("read the end of %s: %w", name, errors.Join(err, io.ErrUnexpectedEOF))
-	}
-	there, err := s.log.Store.Get(ctx, name, at, int64(len(own)))
+func (s *Shipper) compareEnd(ctx context.Context, l leaving) error {
+	name, at := history.DataName(l.kind, l.number), l.size-int64(len(l.end))
+	there, err := s.log.Store.Get(ctx, name, at, int64(len(l.end)))
 	switch {
 	case errors.Is(err, objstore.ErrNotExist):
 		return corrupt.New(name, 0, "the object is missing; the file stays in the folder")
-	case err == nil && !bytes.Equal(there, own):
+	case err == nil && !bytes.Equal(there, l.end):
 		return corrupt.New(name, at, "the object is not what was stored; the file stays in the folder")
 	}
 	return err

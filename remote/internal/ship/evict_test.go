@@ -178,3 +178,27 @@ func TestEvict_doesNothingWithinTheLimit(t *testing.T) {
 		t.Error("nobody is told which files have left the folder")
 	}
 }
+
+// TestEvict_holdsNoFilesDuringRequests compacts while the end of a file is asked for.
+func TestEvict_holdsNoFilesDuringRequests(t *testing.T) {
+	asked := func() {}
+	s, e, _, disk := startedLimited(t, func(r faultstore.Request) faultstore.Fate {
+		if r.Op == faultstore.Get && strings.HasPrefix(r.Name, "data/") {
+			asked()
+		}
+		return faultstore.Answered
+	}, 0)
+	for range 3 {
+		flushShipped(t, s, e, "key")
+	}
+	before := tablesOf(t, disk)
+	asked = func() {
+		asked = func() {}
+		ok(t, e.Compact(t.Context()))
+		for left := before; slices.Contains(left, before[0]); left = tablesOf(t, disk) {
+			runtime.Gosched() // until what was stored is let go, too
+		}
+	}
+	s.config.Local = 1
+	ok(t, s.evict(t.Context()))
+}
