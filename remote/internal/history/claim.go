@@ -82,8 +82,9 @@ func (r *readIDs) forget(before uint64) {
 
 // readAll returns the state at the end of the log, as it was listed: whoever creates the next
 // object finds out whether there is one by now. With more set, it asks for further objects until
-// there is none. It takes three round trips, or two if there is no state, unless the log has many
-// objects since the newest state, or large ones.
+// there is none, so that a writer that goes on has less time to be faster. It takes three round
+// trips, or two if there is no state, unless the log has many objects since the newest state, or
+// large ones.
 func (l *Log) readAll(ctx context.Context, more bool) (*object.State, readIDs, error) {
 	s, listed, err := l.newestAndAfter(ctx, nil)
 	if err != nil {

@@ -51,7 +51,7 @@ type Config struct {
 	Claimed func(history.Claims)
 	// Opened is called with the newest state before it is shown to anybody. Its error ends Open.
 	Opened func(context.Context, *object.State) error
-	// Detached is called once the database is no clone any more: its store has all files.
+	// Detached is called once the database needs no parent any more: its store has all files.
 	Detached func()
 }
 
@@ -61,7 +61,7 @@ type Tail struct {
 	follower *history.Follower
 	replica  *engine.Replica
 	claimed  object.ID // the newest claim of the state whose branches the replica knows
-	isClone  bool      // that state has an origin
+	attached bool      // the newest state has an origin
 	behind   bool      // the replica is not at the follower's state
 	looked   time.Time // when the newest state was asked for
 	touched  time.Time // when the last try ended
@@ -268,10 +268,10 @@ func (t *Tail) setBranch(s *object.State) {
 	t.replica.SetBranch(s.Version.Branch, ended)
 }
 
-// setOrigin notes whether the database is a clone.
+// setOrigin notes whether the database is a clone that needs its parent.
 func (t *Tail) setOrigin(s *object.State) {
-	if t.isClone && s.Origin == nil {
+	if t.attached && s.Origin == nil {
 		t.config.Detached()
 	}
-	t.isClone = s.Origin != nil
+	t.attached = s.Origin != nil
 }
