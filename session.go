@@ -53,16 +53,7 @@ type reuse struct {
 // spareHandles is how many Tx of a reused session are allocated at a time.
 const spareHandles = 128
 
-// newSession returns a session for one transaction, with room for what most layers keep in it.
-func newSession() *session {
-	all := new(struct {
-		session session
-		locals  [4]local
-		hooks   [4]func() error
-	})
-	all.session.locals, all.session.hooks = all.locals[:0], all.hooks[:0]
-	return all.session.rooted()
-}
+func newSession() *session { return new(session).rooted() }
 
 // rooted initializes a zero session.
 func (s *session) rooted() *session {

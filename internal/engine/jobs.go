@@ -42,16 +42,6 @@ func (e *Engine) startJobs() {
 	e.wakeLocked(again)
 }
 
-// startJobsLater flushes what Open has found in the log, and leaves compactions for when the
-// database was open for a while, or is written to: a process that reads a little and exits would
-// begin one, be slowed down by it and throw it away, each time anew.
-func (e *Engine) startJobsLater() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.startFlushLocked()
-	e.wakeLocked(e.now() + uint64(e.options.Tuning.IdleAfter.Milliseconds()))
-}
-
 // startFlushLocked starts the goroutine that flushes, if there is work for it.
 func (e *Engine) startFlushLocked() {
 	if len(e.mu.sealed) > 0 && !e.mu.flushing && !e.closed.Load() {

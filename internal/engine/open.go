@@ -59,7 +59,7 @@ func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
 	for _, name := range s.obsolete {
 		e.removeFileInstalling(name)
 	}
-	e.startJobsLater()
+	e.startJobs()
 	return e, nil
 }
 
