@@ -12,12 +12,17 @@
 // shortly before a power cut that takes it away again; the Create or Put that stored it had not
 // returned then.
 //
+// A folder that cannot be written to, such as one on a disk that is full or mounted read-only, can
+// be read. One that is gone, such as one on a disk that was unmounted, is not an empty store: each
+// operation fails until it is back.
+//
 // A crash may leave temporary files, which take space and do nothing else. They may be removed
-// while no process uses the store.
+// while no process uses the store, but not the folder that they are in.
 package folderstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -43,6 +48,10 @@ const (
 type Store struct {
 	files vfs.FS
 	root  string
+	mark  string // a folder that is there as long as the store is
+
+	preparing sync.Mutex
+	prepared  bool // it can be written to
 
 	mu    sync.Mutex
 	ready map[string]bool // folders that exist durably
@@ -51,7 +60,8 @@ type Store struct {
 var _ objstore.Store = (*Store)(nil)
 
 // Open returns the store in a folder, which is made if it does not exist. The error matches
-// objstore.ErrUnfit if the file system has no hard links.
+// objstore.ErrUnfit if the file system has no hard links. If the folder cannot be written to, the
+// store can be read, and whatever writes to it fails, as long as that is so.
 func Open(folder string) (*Store, error) { return open(vfs.OS(), folder) }
 
 func open(files vfs.FS, folder string) (*Store, error) {
@@ -59,13 +69,44 @@ func open(files vfs.FS, folder string) (*Store, error) {
 		return nil, errors.New("open a store: the folder has no name")
 	}
 	s := &Store{files: files, root: filepath.Clean(folder), ready: map[string]bool{}}
-	if err := s.provide(filepath.Join(s.root, unfinished)); err != nil {
-		return nil, fmt.Errorf("open the store %s: %w", folder, err)
+	s.mark = filepath.Join(s.root, unfinished)
+	err := s.prepare()
+	if err != nil && !errors.Is(err, objstore.ErrUnfit) {
+		if _, missing := files.IsRegular(s.mark); missing != nil { // it is a copy
+			s.mark = s.root
+		}
+		if _, unreadable := files.List(s.mark); unreadable == nil {
+			return s, nil
+		}
 	}
-	if err := s.checkLinks(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("open the store %s: %w", folder, err)
 	}
 	return s, nil
+}
+
+// prepare makes sure that the store can be written to.
+func (s *Store) prepare() error {
+	s.preparing.Lock()
+	defer s.preparing.Unlock()
+	if s.prepared {
+		return nil
+	}
+	err := s.provide(filepath.Join(s.root, unfinished))
+	if err == nil {
+		err = s.checkLinks()
+	}
+	s.prepared = err == nil
+	return err
+}
+
+// wantPresent returns an error if the store is not there, so that nothing is known of its objects.
+// The error is no fs.ErrNotExist, since no object is missing.
+func (s *Store) wantPresent() error {
+	if _, err := s.files.IsRegular(s.mark); err != nil {
+		return fmt.Errorf("the store is not there, or not mounted: %v", err)
+	}
+	return nil
 }
 
 // checkLinks returns an error unless the file system has hard links. Without the check, each Create
@@ -100,7 +141,9 @@ func (s *Store) provide(folder string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ready[folder] {
-		return nil
+		if _, err := s.files.IsRegular(folder); err == nil { // or else, it was removed by hand
+			return nil
+		}
 	}
 	if err := s.files.MkdirAll(folder); err != nil {
 		return err
@@ -145,7 +188,7 @@ func (s *Store) store(ctx context.Context, name string, body io.ReaderAt, size i
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.provide(filepath.Dir(s.path(name))); err != nil {
+	if err := s.prepare(); err != nil {
 		return err
 	}
 	temporary := filepath.Join(s.root, unfinished, rand.Text())
@@ -154,6 +197,10 @@ func (s *Store) store(ctx context.Context, name string, body io.ReaderAt, size i
 	}
 	// A failed removal leaves a file that nobody minds. The object is what it is.
 	defer func() { _ = s.files.Remove(temporary) }()
+	// The store is there, or else this would make folders where it was mounted.
+	if err := s.provide(filepath.Dir(s.path(name))); err != nil {
+		return err
+	}
 	return s.link(temporary, name)
 }
 
@@ -262,12 +309,12 @@ func (s *Store) find(name string) (vfs.File, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if !exists {
-		return nil, 0, objstore.ErrNotExist
+	var f vfs.File
+	if exists {
+		f, err = s.files.Open(s.path(name))
 	}
-	f, err := s.files.Open(s.path(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, objstore.ErrNotExist
+	if !exists || errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, cmp.Or(s.wantPresent(), objstore.ErrNotExist)
 	}
 	if err != nil {
 		return nil, 0, err
@@ -321,6 +368,9 @@ func (s *Store) Delete(ctx context.Context, names []string) error {
 		if err := s.files.SyncDir(folder); err != nil {
 			return fmt.Errorf("delete: %w", err)
 		}
+	}
+	if err := s.wantPresent(); err != nil {
+		return fmt.Errorf("delete: %w", err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package folderstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,11 @@ func (s *Store) List(
 		return nil, fmt.Errorf("list %s: the limit is %d", prefix, limit)
 	}
 	l := listing{store: s, ctx: ctx, prefix: prefix, after: after, limit: limit}
-	if err := l.walk(""); err != nil {
+	err := l.walk("")
+	if err != nil || len(l.objects) < limit {
+		err = cmp.Or(s.wantPresent(), err)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", prefix, err)
 	}
 	return l.objects, nil
