@@ -144,7 +144,7 @@ func (c *Cursor) enter(n node, d keyspace.Direction) bool {
 			i = int(n.inner.count) - 1
 		}
 		c.path.push(n.inner, i)
-		n = n.inner.kids[i]
+		n = n.inner.kid(i)
 	}
 	if n.leaf == nil {
 		return c.leave()
@@ -166,7 +166,7 @@ func (c *Cursor) leafBeyond(d keyspace.Direction) bool {
 		s := &c.path.steps[c.path.height-1]
 		if at := s.at + by; at >= 0 && at < int(s.inner.count) {
 			s.at = at
-			return c.enter(s.inner.kids[at], d)
+			return c.enter(s.inner.kid(at), d)
 		}
 	}
 	return c.leave()
@@ -181,7 +181,7 @@ func (c *Cursor) seek(key []byte) {
 		prefix = max(prefix, int(at.inner.prefix))
 		i := at.inner.route(c.chunks, key)
 		c.path.push(at.inner, i)
-		at = at.inner.kids[i]
+		at = at.inner.kid(i)
 	}
 	if at.leaf == nil {
 		c.leave()
@@ -201,7 +201,7 @@ func (c *Cursor) seekSlowly(key []byte) node {
 	for at.inner != nil {
 		i := at.inner.seek(c.chunks, key)
 		c.path.push(at.inner, i)
-		at = at.inner.kids[i]
+		at = at.inner.kid(i)
 	}
 	return at
 }

@@ -32,58 +32,68 @@ func (e *Edit) cut(span keyspace.Span) {
 	if !c.Seek(span.Start) || bytes.Compare(c.Key(), span.End) >= 0 {
 		return // copy no node in vain
 	}
-	e.trim(&e.top, e.m.arena.Chunks(), span)
+	e.top, _ = e.trim(e.top, e.m.arena.Chunks(), span)
 	for e.top.inner != nil && e.top.inner.count == 1 {
 		e.m.nodes -= innerBytes
-		e.top = e.top.inner.kids[0]
+		e.top = e.top.inner.kid(0)
 	}
 }
 
-// trim removes the entries in a span from the node at, which becomes the edit's own, and returns
-// how many it removed. If none are left, it removes the node.
-func (e *Edit) trim(at *node, chunks batch.Chunks, span keyspace.Span) (removed int) {
+// trim removes the entries in a span from the node at and returns what is left of it, no
+// node if there is nothing, and how many it removed.
+func (e *Edit) trim(at node, chunks batch.Chunks, span keyspace.Span) (left node, removed int) {
 	if at.leaf != nil {
-		return e.trimLeaf(at, chunks, span)
+		return e.trimLeaf(at.leaf, chunks, span)
 	}
-	n := e.own(at)
+	n := e.own(at.inner)
 	a, b := n.seek(chunks, span.Start), n.seek(chunks, span.End)
 	first, end := a, b+1 // the children to remove: those between a and b, and a and b if empty
 	for i := a + 1; i < b; i++ {
-		removed += n.kids[i].size()
-		e.m.nodes -= n.kids[i].bytes()
+		removed += n.kid(i).size()
+		e.m.nodes -= n.kid(i).bytes()
 	}
-	removed += e.trim(&n.kids[a], chunks, span)
-	if n.kids[a] != (node{}) {
+	removed += e.trimKid(n, a, chunks, span)
+	if n.kids[a] != nil {
 		first++
 	}
 	if b > a {
-		removed += e.trim(&n.kids[b], chunks, span)
-		if n.kids[b] != (node{}) {
+		removed += e.trimKid(n, b, chunks, span)
+		if n.kids[b] != nil {
 			end--
 		}
 	}
 	if n.size -= removed; n.size == 0 {
 		e.m.nodes -= innerBytes
-		*at = node{}
-		return removed
+		return node{}, removed
 	}
 	n.remove(first, end)
 	n.rehead(chunks, a)
 	n.rehead(chunks, first)
+	return node{inner: n}, removed
+}
+
+// trimKid is trim for the child at index i of a node that is the edit's own.
+func (e *Edit) trimKid(n *inner, i int, chunks batch.Chunks, span keyspace.Span) int {
+	kid, removed := e.trim(n.kid(i), chunks, span)
+	n.setKid(i, kid)
 	return removed
 }
 
-func (e *Edit) trimLeaf(at *node, chunks batch.Chunks, span keyspace.Span) (removed int) {
-	i, j := at.leaf.seek(chunks, span.Start), at.leaf.seek(chunks, span.End)
+// trimLeaf is trim for a leaf, which stays as it is if none of its entries lie in the span.
+func (e *Edit) trimLeaf(
+	l *leaf, chunks batch.Chunks, span keyspace.Span,
+) (left node, removed int) {
+	i, j := l.seek(chunks, span.Start), l.seek(chunks, span.End)
 	switch {
 	case i == j:
-	case j-i == int(at.leaf.count):
+	case j-i == int(l.count):
 		e.m.nodes -= leafBytes
-		*at = node{}
+		return node{}, j - i
 	default:
-		e.ownLeaf(at).remove(chunks, i, j)
+		l = e.ownLeaf(l)
+		l.remove(chunks, i, j)
 	}
-	return j - i
+	return node{leaf: l}, j - i
 }
 
 // remove removes the children [first, end) from the node, which must keep some. The caller must
@@ -97,7 +107,7 @@ func (n *inner) remove(first, end int) {
 	copy(h[i:], h[i+gone:count-1])
 	copy(n.kids[first:], n.kids[end:count])
 	clear(n.kids[count-gone : count])
-	n.count = int32(count - gone)
+	n.count = int16(count - gone)
 	h.cut(int(n.count) - 1)
 }
 
@@ -106,7 +116,7 @@ func (n *inner) rehead(chunks batch.Chunks, i int) {
 	if i == 0 || i >= int(n.count) {
 		return
 	}
-	if k := head(n.kids[i].smallest(chunks), int(n.prefix)); k != n.heads[i-1] {
+	if k := head(n.kid(i).smallest(chunks), int(n.prefix)); k != n.heads[i-1] {
 		n.ownHeads()[i-1] = k
 	}
 }

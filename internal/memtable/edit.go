@@ -175,60 +175,83 @@ func (e *Edit) insert(key []byte, ref batch.Ref) {
 // descend returns the leaf that key belongs to, with the path to it in p. It makes all nodes on the
 // path the edit's own and shortens their prefixes to what they share with key.
 func (e *Edit) descend(p *path, chunks batch.Chunks, key []byte) *leaf {
-	at, prefix := &e.top, 0
+	at, prefix := e.top, 0
 	for at.inner != nil {
-		n := e.own(at)
+		n := e.enter(p, at.inner)
 		prefix = max(prefix, int(n.prefix))
 		i := n.route(chunks, key)
 		p.push(n, i)
-		at = &n.kids[i]
+		at = n.kid(i)
 	}
 	// The path is right if key has the prefixes of all inner nodes on it. The leaf's prefix, which
 	// is no shorter, shows that.
 	shared := at.leaf.shared(chunks, key)
 	if shared < prefix {
-		at = e.descendSlowly(p, chunks, key)
+		at.leaf = e.descendSlowly(p, chunks, key)
 		shared = at.leaf.shared(chunks, key)
 	}
-	l := e.ownLeaf(at)
+	l := e.ownLeaf(at.leaf)
+	if l != at.leaf {
+		e.replace(p, node{leaf: l})
+	}
 	if shared < int(l.prefix) {
 		l.shorten(chunks, shared)
 	}
 	return l
 }
 
-// descendSlowly descends to the slot of the leaf that key belongs to, which lacks the prefix of an
-// inner node on the path.
-func (e *Edit) descendSlowly(p *path, chunks batch.Chunks, key []byte) *node {
-	at := &e.top
+// descendSlowly descends to the leaf that key, which lacks the prefix of an inner node on the path,
+// belongs to.
+func (e *Edit) descendSlowly(p *path, chunks batch.Chunks, key []byte) *leaf {
+	at := e.top
 	p.height = 0
 	for at.inner != nil {
-		n := e.own(at)
+		n := e.enter(p, at.inner)
 		n.fit(chunks, key)
 		i := n.route(chunks, key)
 		p.push(n, i)
-		at = &n.kids[i]
-	}
-	return at
-}
-
-// own returns the inner node in the slot at, replaced by a copy if it was not the edit's.
-func (e *Edit) own(at *node) *inner {
-	if at.inner.owner != e.owner {
-		n := *at.inner
-		n.owner = e.owner
-		at.inner = &n
-	}
-	return at.inner
-}
-
-func (e *Edit) ownLeaf(at *node) *leaf {
-	if at.leaf.owner != e.owner {
-		l := *at.leaf
-		l.owner = e.owner
-		at.leaf = &l
+		at = n.kid(i)
 	}
 	return at.leaf
+}
+
+// enter makes the node to which the path leads, n, the edit's own and returns it.
+func (e *Edit) enter(p *path, n *inner) *inner {
+	own := e.own(n)
+	if own != n {
+		e.replace(p, node{inner: own})
+	}
+	return own
+}
+
+// own returns n, or a copy if n is not the edit's own.
+func (e *Edit) own(n *inner) *inner {
+	if n.owner == e.owner {
+		return n
+	}
+	own := *n
+	own.owner = e.owner
+	return &own
+}
+
+// ownLeaf is own for a leaf.
+func (e *Edit) ownLeaf(l *leaf) *leaf {
+	if l.owner == e.owner {
+		return l
+	}
+	own := *l
+	own.owner = e.owner
+	return &own
+}
+
+// replace puts n where the path leads, which consists of the edit's own nodes.
+func (e *Edit) replace(p *path, n node) {
+	if p.height == 0 {
+		e.top = n
+		return
+	}
+	s := p.steps[p.height-1]
+	s.inner.setKid(s.at, n)
 }
 
 // split splits the full leaf l, inserts an entry whose place is at index i, and returns the new

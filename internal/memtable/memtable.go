@@ -27,8 +27,8 @@ import (
 
 // What a node takes in memory: its fields rounded up to the allocator's size class.
 const (
-	leafBytes  = 1408                         // no pointers in it
-	innerBytes = 512*(bits.UintSize/32) + 448 // the node, nearly all pointers, and its heads
+	leafBytes  = 1408                              // no pointers in it
+	innerBytes = 224*(bits.UintSize/32) + 64 + 448 // the node, nearly all pointers, and its heads
 )
 
 // Memtable is an arena and the newest committed tree over its entries. One writer at a time uses

@@ -240,8 +240,8 @@ func leaves(n node) int {
 		return 1
 	}
 	sum := 0
-	for _, kid := range n.inner.kids[:n.inner.count] {
-		sum += leaves(kid)
+	for i := range int(n.inner.count) {
+		sum += leaves(n.inner.kid(i))
 	}
 	return sum
 }

@@ -431,7 +431,8 @@ func checkNodes(t testing.TB, m *Memtable, r Root) {
 		}
 		bytes += innerBytes
 		var smallest []string
-		for i, kid := range n.inner.kids {
+		for i := range n.inner.kids {
+			kid := n.inner.kid(i)
 			if (kid != node{}) != (i < int(n.inner.count)) {
 				t.Fatalf("%d children, but child %d is %v", n.inner.count, i, kid)
 			}

@@ -25,11 +25,11 @@ func (r Root) Key(index int) []byte {
 	at := r.top
 	for at.inner != nil {
 		i := 0
-		for n := at.inner.kids[i].size(); index >= n; n = at.inner.kids[i].size() {
+		for n := at.inner.kid(i).size(); index >= n; n = at.inner.kid(i).size() {
 			index -= n
 			i++
 		}
-		at = at.inner.kids[i]
+		at = at.inner.kid(i)
 	}
 	return r.chunks.Key(at.leaf.refs[index])
 }
@@ -64,7 +64,7 @@ func (r *Root) Find(key []byte, e *keyspace.Entry) bool {
 // find is [Root.Find] for keys that were put or deleted alone.
 func (n node) find(chunks batch.Chunks, key []byte, e *keyspace.Entry) bool {
 	for n.inner != nil {
-		n = n.inner.kids[n.inner.route(chunks, key)]
+		n = n.inner.kid(n.inner.route(chunks, key))
 	}
 	// No inner node's prefix was compared with key. A key without that prefix is in no leaf below
 	// the node, so it does not matter which leaf is searched: the leaf does not have it.

@@ -80,7 +80,7 @@ var callRules = []rule{
 	{
 		name: "unsafe",
 		check: banImports([]string{"unsafe"}, "write it in plain Go", "internal/vfs",
-			"internal/layout"),
+			"internal/layout", "internal/memtable"),
 		bad:  `import "unsafe"`,
 		good: `import "encoding/binary"`,
 	},
