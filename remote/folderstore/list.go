@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -41,62 +40,58 @@ type listing struct {
 	objects       []objstore.Object
 }
 
-// walk lists the objects whose names start with within, which is empty or ends with a slash.
+// walk lists the objects whose names start with within, which is empty or ends with a slash. It
+// asks of no more files than it takes whether they are objects: a folder may have a million.
 func (l *listing) walk(within string) error {
 	if err := l.ctx.Err(); err != nil {
 		return err
 	}
-	names, err := l.store.files.List(filepath.Join(l.store.root, filepath.FromSlash(within)))
+	bases, err := l.store.files.List(filepath.Join(l.store.root, filepath.FromSlash(within)))
 	if errors.Is(err, fs.ErrNotExist) && within != "" {
 		return nil // removed by hand, meanwhile
 	}
 	if err != nil {
 		return err
 	}
-	entries, err := l.entries(within, names)
-	if err != nil {
-		return err
-	}
-	for _, name := range entries {
-		if len(l.objects) == l.limit {
-			return nil
-		}
-		if strings.HasSuffix(name, "/") {
-			err = l.walk(name)
-		} else {
-			err = l.add(name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// entries returns the objects and folders in question among the base names in a folder, the folders
-// with a slash, in the order of the names that they stand for.
-func (l *listing) entries(within string, bases []string) ([]string, error) {
-	var entries []string
+	var folders []string // to be walked, the next one last: what is in a comes after a-b
 	for _, base := range bases {
 		name := within + base
-		if objstore.CheckName(name) != nil || !l.reaches(name) {
+		if !l.reaches(name) || objstore.CheckName(name) != nil {
 			continue
+		}
+		if folders, err = l.walkBefore(folders, name); err != nil || l.isFull() {
+			return err
 		}
 		regular, err := l.store.files.IsRegular(l.store.path(name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		case !regular:
+			folders = append(folders, name+"/")
+		default:
+			if err := l.add(name); err != nil {
+				return err
+			}
 		}
-		if err != nil {
+	}
+	_, err = l.walkBefore(folders, "")
+	return err
+}
+
+// walkBefore walks the folders before a name, or all if that is empty, and returns the others.
+func (l *listing) walkBefore(folders []string, name string) (rest []string, err error) {
+	for n := len(folders) - 1; n >= 0 && (name == "" || folders[n] < name) && !l.isFull(); n-- {
+		if err := l.walk(folders[n]); err != nil {
 			return nil, err
 		}
-		if !regular {
-			name += "/"
-		}
-		entries = append(entries, name)
+		folders = folders[:n]
 	}
-	slices.Sort(entries)
-	return entries, nil
+	return folders, nil
 }
+
+// isFull reports whether the listing has as many objects as were asked for.
+func (l *listing) isFull() bool { return len(l.objects) == l.limit }
 
 // reaches reports whether the listing may hold the name, or names that go on after a slash.
 func (l *listing) reaches(name string) bool {
