@@ -48,17 +48,42 @@ func (l *Log) Newest(ctx context.Context) (*object.State, error) {
 
 // newestFrom returns the newest state if it is of log object n or a later one, and otherwise nil.
 func (l *Log) newestFrom(ctx context.Context, n uint64) (*object.State, error) {
-	for {
+	for past := (vanished{log: l}); ; {
 		number, err := l.newestNumber(ctx)
 		if err != nil || number < n {
 			return nil, err
 		}
 		s, err := l.stateAt(ctx, number)
 		if errors.Is(err, objstore.ErrNotExist) {
-			continue // a newer one exists, and this one was deleted
+			if err := past.again(ctx, number); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		return s, err
 	}
+}
+
+// vanished is the number of a state that was listed, and then is missing.
+type vanished struct {
+	log    *Log
+	number uint64
+	tries  int
+}
+
+// again returns nil once the newest state may be asked for again, given the number of the one that
+// is missing: a newer one exists, and this one was deleted. If it is listed nevertheless, the
+// listing is old, or the object is lost.
+func (v *vanished) again(ctx context.Context, number uint64) error {
+	if number != v.number {
+		v.number, v.tries = number, 0
+		return nil
+	}
+	missing := corrupt.New(stateName(number), 0, "the object is listed, and missing")
+	if v.tries++; v.tries == fetchTries {
+		return missing
+	}
+	return v.log.pause(ctx, v.tries, missing)
 }
 
 // newestNumber returns the number of the log object that the newest state is of; 0 if there is no

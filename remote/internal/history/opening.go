@@ -19,7 +19,7 @@ const shortMost = 256
 func (l *Log) newestAndAfter(
 	ctx context.Context, fetched *ahead,
 ) (s *object.State, listed []objstore.Object, err error) {
-	for {
+	for past := (vanished{log: l}); ; {
 		n, short, whole, err := l.newestAndShort(ctx)
 		if err != nil {
 			return nil, nil, err
@@ -44,7 +44,10 @@ func (l *Log) newestAndAfter(
 			},
 		)
 		if errors.Is(err, objstore.ErrNotExist) {
-			continue // a newer one exists, and this one was deleted
+			if err := past.again(ctx, n); err != nil {
+				return nil, nil, err
+			}
+			continue
 		}
 		return s, listed, err
 	}
