@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"sync"
 	"time"
@@ -85,7 +86,8 @@ type Options struct {
 	Interval time.Duration
 
 	// MaxLag bounds what is lost with the folder: while a commit waits for longer than this,
-	// transactions wait before they begin. Default: 0, which means 30 seconds.
+	// transactions wait before they begin. Half of it bounds Interval. Default: 0, which means 30
+	// seconds, or two intervals if that is longer.
 	MaxLag time.Duration
 
 	// Uploads is how many files are sent at a time, besides log objects. More of them take more
@@ -148,7 +150,8 @@ func (o *Options) withDefaults() (set Options) {
 	if set.Durability == Async {
 		set.Interval = orDefault(set.Interval, defaultInterval)
 	}
-	set.MaxLag = orDefault(set.MaxLag, defaultWait)
+	set.MaxLag = orDefault(set.MaxLag, max(defaultWait, 2*min(set.Interval, math.MaxInt64/2)))
+	set.Interval = min(set.Interval, set.MaxLag/2)
 	set.CloseTimeout = orDefault(set.CloseTimeout, defaultWait)
 	set.Retention = orDefault(set.Retention, defaultRetention)
 	set.Uploads = orDefault(set.Uploads, defaultUploads)
