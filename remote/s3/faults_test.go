@@ -46,6 +46,45 @@ func TestList_leavesOutForeignObjects(t *testing.T) {
 	}
 }
 
+// busy is a network whose server refuses each request once, and counts those that store something.
+type busy struct {
+	refused map[string]bool
+	puts    int
+}
+
+func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPut {
+		b.puts++
+	}
+	if request := r.Method + r.URL.String(); !b.refused[request] {
+		b.refused[request] = true
+		return failure([]int{0, http.StatusServiceUnavailable}[len(b.refused)%2])
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Busy servers refuse requests now and then: a restore must not fail because of one of thousands.
+func TestStore_repeatsRequestsThatOnlyRead(t *testing.T) {
+	s := newStore(t, nil)
+	if err := s.Create(t.Context(), "log/1", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	network := &busy{refused: map[string]bool{}}
+	refused := opened(t, s.client.EndpointURL().Host, testPrefix, network)
+	if got, err := refused.Get(t.Context(), "log/1", 0, -1); err != nil || string(got) != "x" {
+		t.Errorf("read %q: %v", got, err)
+	}
+	for _, prefix := range []string{"log/", "state/"} {
+		if _, err := refused.List(t.Context(), prefix, "", 10); err != nil {
+			t.Errorf("list %s: %v", prefix, err)
+		}
+	}
+	err := refused.Create(t.Context(), "log/2", nil)
+	if !errors.Is(err, objstore.ErrUnknown) || network.puts != 1 {
+		t.Errorf("created with %d requests: %v", network.puts, err)
+	}
+}
+
 // unreliable is a network that loses requests and answers, and reports conflicts, at random.
 type unreliable struct {
 	mu  sync.Mutex

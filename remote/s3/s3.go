@@ -5,7 +5,8 @@
 // The client library does not repeat requests that store something. It would take its own object,
 // whose first answer was lost, for one of another client's. So a Create that gets no clear answer
 // reads the object back and compares: the same bytes are its own. It never concludes from a missing
-// object that a request will not land.
+// object that a request will not land. Requests that only read are made up to three times: busy
+// servers refuse some now and then.
 package s3
 
 import (
@@ -42,10 +43,13 @@ type Options struct {
 	Transport http.RoundTripper
 }
 
+// readTries is how often a request is made that only reads, within a second or so.
+const readTries = 3
+
 // Store is a store in a bucket. Safe for concurrent use.
 type Store struct {
-	client         *minio.Client
-	core           minio.Core
+	client         *minio.Client // repeats nothing
+	reading        minio.Core    // repeats requests that fail; only for reading
 	bucket, prefix string
 }
 
@@ -66,14 +70,20 @@ func Open(o Options) (*Store, error) {
 		usual.ResponseHeaderTimeout = 0 // it knows nothing of progress
 		o.Transport = usual
 	}
-	client, err := minio.New(o.Endpoint, &minio.Options{
+	options := minio.Options{
 		Creds: o.Credentials, Secure: !o.Insecure, Region: o.Region,
 		Transport: attentive{o.Transport}, MaxRetries: 1,
-	})
+	}
+	client, err := minio.New(o.Endpoint, &options)
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", o.Bucket, err)
 	}
-	return &Store{client, minio.Core{Client: client}, o.Bucket, o.Prefix}, nil
+	options.MaxRetries = readTries
+	reading, err := minio.NewCore(o.Endpoint, &options)
+	if err != nil {
+		return nil, fmt.Errorf("open bucket %s: %w", o.Bucket, err)
+	}
+	return &Store{client, *reading, o.Bucket, o.Prefix}, nil
 }
 
 // Create implements [objstore.Store]. If the answer to the request is lost, it asks once whether
@@ -129,7 +139,7 @@ func (s *Store) put(
 	if n, err := io.Copy(sum, same); err != nil || n < size {
 		return errors.Join(err, fmt.Errorf("read the body: %d of %d bytes", n, size))
 	}
-	_, err := s.core.PutObject(ctx, s.bucket, s.prefix+name, body, size,
+	_, err := minio.Core{Client: s.client}.PutObject(ctx, s.bucket, s.prefix+name, body, size,
 		base64.StdEncoding.EncodeToString(sum.Sum(nil)), "", options)
 	return err
 }
@@ -196,7 +206,7 @@ func (s *Store) open(ctx context.Context, name string, off, n int64) (*body, err
 	if off == 0 && n < 0 {
 		options = minio.GetObjectOptions{}
 	}
-	answer, info, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+name, options)
+	answer, info, _, err := s.reading.GetObject(ctx, s.bucket, s.prefix+name, options)
 	if off < 0 && isBeyond(err) { // of an object that is shorter, some providers have no such suffix
 		return s.open(ctx, name, 0, n)
 	}
@@ -248,7 +258,7 @@ func (s *Store) List(
 		startAfter = s.prefix + after
 	}
 	var listed []objstore.Object
-	for o := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{
+	for o := range s.reading.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{
 		Prefix: s.prefix + prefix, StartAfter: startAfter, Recursive: true, MaxKeys: min(limit, 1000),
 	}) {
 		if o.Err != nil {
