@@ -46,6 +46,10 @@ func adviceFor(response minio.ErrorResponse) string {
 		return "create the bucket first, or check its name in STORE"
 	case minio.AccessDenied, minio.InvalidAccessKeyID, minio.SignatureDoesNotMatch:
 		return "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and what they may do with the bucket"
+	case "ExpiredToken":
+		return "get new credentials, and set AWS_SESSION_TOKEN, too"
+	case "RequestTimeTooSkewed":
+		return "set the clock of this machine"
 	}
 	if strings.Contains(response.Message, "HTTPS client") ||
 		strings.Contains(response.Message, "HTTP request to an HTTPS") {

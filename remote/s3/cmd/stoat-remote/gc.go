@@ -43,13 +43,16 @@ rarely written. What is pinned stays.`,
 				return err
 			}
 			deleted := 0
-			err = s.write(ctx, store, args[0], *retention, "gc", func(db *remote.DB) (err error) {
+			t := watched(s, store, "gc", 0)
+			defer t.finish()
+			err = s.write(ctx, t, args[0], *retention, "gc", func(db *remote.DB) (err error) {
 				deleted, err = collect(ctx, db)
 				return err
 			})
 			if err != nil {
 				return err
 			}
+			t.finish()
 			after, err := remote.Inspect(ctx, store)
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ const defaultEndpoint = "s3.amazonaws.com"
 
 // openStore opens the store that an argument names, which must exist.
 func openStore(arg string) (objstore.Store, error) {
-	if strings.Contains(arg, "://") {
+	if isURL(arg) {
 		return openBucket(arg)
 	}
 	if arg == "" {
@@ -48,12 +49,18 @@ func openStore(arg string) (objstore.Store, error) {
 
 // newStore is openStore, but makes a folder that does not exist.
 func newStore(arg string) (objstore.Store, error) {
-	if arg != "" && !strings.Contains(arg, "://") {
+	if arg != "" && !isURL(arg) {
 		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) {
 			return folderstore.Open(arg)
 		}
 	}
 	return openStore(arg)
+}
+
+// isURL reports whether an argument names a bucket, perhaps with a mistake: s3:BUCKET is no folder
+// that anybody means.
+func isURL(arg string) bool {
+	return strings.Contains(arg, "://") || len(arg) > 2 && strings.EqualFold(arg[:3], "s3:")
 }
 
 func openBucket(arg string) (objstore.Store, error) {
@@ -90,6 +97,9 @@ func bucketOptions(arg string, getenv func(string) string) (o s3.Options, err er
 		o.Region = getenv("AWS_DEFAULT_REGION")
 	}
 	if prefix := strings.Trim(u.Path, "/"); prefix != "" {
+		if path.Clean("/"+prefix) != "/"+prefix {
+			return o, cmdline.Usagef("%s: a prefix must not have empty parts, . or ..", arg)
+		}
 		o.Prefix = prefix + "/"
 	}
 	if o.Endpoint, o.Insecure, err = environmentEndpoint(getenv); err != nil {

@@ -51,7 +51,8 @@ func TestBucketOptions_refuseMistakes(t *testing.T) {
 		{"s3://box#x", "", "names no bucket"}, {"s3://box?colour=red", "", `"colour" is unknown`},
 		{"s3://box?region=a&region=b", "", "twice"}, {"s3://box?insecure=maybe", "", "true or false"},
 		{"s3://box?endpoint=http://h", "", "HOST:PORT"}, {"s3://box?a;b", "", "s3://BUCKET"},
-		{"s3://%", "", "s3://BUCKET"},
+		{"s3://%", "", "s3://BUCKET"}, {"s3:box/a", "", "names no bucket"},
+		{"s3:/box/a", "", "names no bucket"}, {"s3://box/../a", "", ".."}, {"s3://box/a//c", "", "empty"},
 		{"s3://x", "", "x is no bucket"}, {"s3://box", "AWS_ENDPOINT_URL=h:1", "AWS_ENDPOINT_URL is"},
 		{"s3://box", "AWS_ENDPOINT_URL=http://h/path", "https://HOST:PORT"},
 	} {
@@ -70,6 +71,7 @@ func TestOpenStore_needsAFolder(t *testing.T) {
 	} {
 		fails(t, exitError, args, "no folder", none, "stoat remote init")
 	}
+	fails(t, exitUsage, []string{"init", dir, "s3:bucket/a"}, "names no bucket", "s3://BUCKET/PREFIX")
 	fails(t, exitNotFound, []string{"status", t.TempDir()}, "no database", "stoat remote init")
 	fails(t, exitError, []string{"status", filepath.Join(dir, "LOCK")}, "is a file")
 }

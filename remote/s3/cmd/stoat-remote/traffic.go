@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -14,8 +15,9 @@ import (
 // traffic is a store that shows what passes through it as a progress line. Safe for concurrent use.
 type traffic struct {
 	objstore.Store
-	mu   sync.Mutex
-	line *progress.Line
+	mu     sync.Mutex
+	line   *progress.Line
+	failed error // why the last object could not be stored; nil if it was
 }
 
 // watched returns a store that shows its progress on standard error, if that is a terminal, for a
@@ -39,6 +41,22 @@ func (t *traffic) add(bytes int64) {
 	t.line.Add(bytes)
 }
 
+// note records whether an object could be stored.
+func (t *traffic) note(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failed = err; errors.Is(err, objstore.ErrExists) {
+		t.failed = nil
+	}
+}
+
+// trouble returns why the last object could not be stored; nil if it was.
+func (t *traffic) trouble() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failed
+}
+
 // Unwrap returns the store itself.
 func (t *traffic) Unwrap() objstore.Store { return t.Store }
 
@@ -49,6 +67,7 @@ func (t *traffic) Encrypts() bool { return objstore.Encrypts(t.Store) }
 func (t *traffic) Create(ctx context.Context, name string, body []byte) error {
 	err := t.Store.Create(ctx, name, body)
 	t.add(int64(len(body)))
+	t.note(err)
 	return err
 }
 
@@ -56,6 +75,7 @@ func (t *traffic) Create(ctx context.Context, name string, body []byte) error {
 func (t *traffic) Put(ctx context.Context, name string, body io.ReaderAt, size int64) error {
 	err := t.Store.Put(ctx, name, body, size)
 	t.add(size)
+	t.note(err)
 	return err
 }
 

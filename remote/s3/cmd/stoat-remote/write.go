@@ -11,7 +11,6 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/remote"
-	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // closeTimeout is how long a command tries to ship what is left, once it has failed or was
@@ -39,16 +38,18 @@ func (s *stdio) databaseBytes(dir string) (int64, error) {
 
 // write runs fn with the database in a folder, as its writer. A retention of 0 is the usual one.
 func (s *stdio) write(
-	ctx context.Context, store objstore.Store, dir string, retention time.Duration, name string,
+	ctx context.Context, store *traffic, dir string, retention time.Duration, name string,
 	fn func(db *remote.DB) error,
 ) error {
 	host, _ := os.Hostname() // people can do without
-	db, err := remote.Open(ctx, store, dir, &remote.Options{
-		Database: s.database(), Writer: "stoat remote " + name + " " + host, Retention: retention,
-		CloseTimeout: closeTimeout,
+	return s.patiently(store, func() error {
+		db, err := remote.Open(ctx, store, dir, &remote.Options{
+			Database: s.database(), Writer: "stoat remote " + name + " " + host, Retention: retention,
+			CloseTimeout: closeTimeout,
+		})
+		if err != nil {
+			return err
+		}
+		return errors.Join(fn(db), db.Close())
 	})
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(db), db.Close())
 }

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// troubleEvery is how often a command says why it waits.
+const troubleEvery = 5 * time.Second
+
+// patiently runs fn, and says on standard error now and then why nothing can be stored, as long as
+// that is so: it is tried without end, and a store may be full, or refuse what is sent to it.
+func (s *stdio) patiently(t *traffic, fn func() error) error {
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(troubleEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-ticker.C:
+			}
+			if err := t.trouble(); err != nil {
+				fmt.Fprintf(s.err, "stoat-remote: still trying: %v\n", advise(err))
+			}
+		}
+	}()
+	defer func() {
+		close(stop)
+		<-ended
+	}()
+	return fn()
+}
