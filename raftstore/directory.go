@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,44 +35,51 @@ func snapshotDir(dir string, number uint64) string {
 
 func incoming(dir string) string { return filepath.Join(dir, "incoming") }
 
-// tidy removes what crashes have left in a directory, which it creates if there is none, and
-// returns the number of the database that counts, 1 for a new one.
-func tidy(dir string) (number uint64, err error) {
+// contents is what is in a directory.
+type contents struct {
+	number    uint64   // of the database that counts; 1 if there is none yet
+	older     []uint64 // the numbers of the others
+	snapshots []string // their paths
+}
+
+// examine returns what is in a directory, which it creates if there is none.
+func examine(dir string) (c contents, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return 0, err
+		return c, err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return 0, err
+		return c, err
 	}
-	var found []uint64
-	var left []string
 	for _, e := range entries {
 		switch {
 		case e.Name() == filepath.Base(incoming(dir)):
 		case e.IsDir() && strings.HasPrefix(e.Name(), snapshotPrefix):
-			left = append(left, filepath.Join(dir, e.Name()))
+			c.snapshots = append(c.snapshots, filepath.Join(dir, e.Name()))
 		case e.IsDir() && isNumbered(e.Name()):
 			n, _ := strconv.ParseUint(e.Name(), 10, 64) // isNumbered has parsed it
-			found = append(found, n)
-			number = max(number, n)
+			c.older = append(c.older, n)
+			c.number = max(c.number, n)
 		default:
-			return 0, fmt.Errorf("the directory holds %q, which is of no state machine; choose "+
+			return c, fmt.Errorf("the directory holds %q, which is of no state machine; choose "+
 				"another directory", e.Name())
 		}
 	}
-	for _, name := range left {
+	c.older = slices.DeleteFunc(c.older, func(n uint64) bool { return n == c.number })
+	c.number = max(c.number, 1)
+	return c, nil
+}
+
+// tidy removes what crashes have left in a directory. The database that counts must be open: its
+// lock keeps out other machines, whose snapshots these may be.
+func (c *contents) tidy(dir string) (err error) {
+	for _, name := range c.snapshots {
 		err = errors.Join(err, os.RemoveAll(name))
 	}
-	if len(found) == 0 {
-		return 1, errors.Join(err, discard(dir))
+	for _, n := range c.older {
+		err = errors.Join(err, remove(dir, n))
 	}
-	for _, n := range found {
-		if n < number {
-			err = errors.Join(err, remove(dir, n))
-		}
-	}
-	return number, errors.Join(err, discard(dir))
+	return errors.Join(err, discard(dir))
 }
 
 // discard removes a snapshot that was not received completely.

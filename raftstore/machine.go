@@ -61,9 +61,14 @@ func OpenMachine(dir string, opts *stoat.Options, apply Apply) (*Machine, error)
 		m.opts = *opts
 		m.opts.Key = bytes.Clone(opts.Key)
 	}
-	number, err := tidy(dir)
+	found, err := examine(dir)
 	if err == nil {
-		err = m.use(number)
+		err = m.use(found.number)
+	}
+	if err == nil {
+		if err = found.tidy(dir); err != nil {
+			err = errors.Join(err, m.Close())
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open state machine %s: %w", dir, err)

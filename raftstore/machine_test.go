@@ -190,6 +190,25 @@ func TestMachine_cleansUpAfterCrashes(t *testing.T) {
 	}
 }
 
+// A second machine in a directory, such as that of a process that was started twice, must not take
+// what the first one has made for what a crash has left.
+func TestMachine_leavesTheDirectoryOfAnotherAlone(t *testing.T) {
+	dir := t.TempDir()
+	m := openMachine(t, dir)
+	m.Apply(command(1))
+	s := taken(t, m)
+	incoming := filepath.Join(dir, "incoming")
+	ok(t, os.Mkdir(incoming, 0o700)) // as of a snapshot that is being received
+	if _, err := raftstore.OpenMachine(dir, nil, add); !errors.Is(err, stoat.ErrLocked) {
+		t.Fatalf("a second machine: %v", err)
+	}
+	if _, err := os.Stat(incoming); err != nil {
+		t.Error(err)
+	}
+	var stream sink
+	ok(t, s.Persist(&stream))
+}
+
 func TestMachine_canBeReadWhileASnapshotReplacesIt(t *testing.T) {
 	m := openMachine(t, t.TempDir())
 	m.Apply(command(1))
