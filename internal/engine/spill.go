@@ -59,6 +59,7 @@ func (w *Writer) toTables() error {
 	if err := e.writable(); err != nil {
 		return err
 	}
+	first := w.spill == nil && w.bytes > 0 // a load begins with what others have committed
 	if w.spill == nil {
 		if err := w.startSpill(); err != nil {
 			return err
@@ -68,7 +69,7 @@ func (w *Writer) toTables() error {
 	if err := w.spill.wait(); err != nil {
 		return err
 	}
-	if err := w.spill.flush(root); err != nil {
+	if err := w.spill.flush(root, first); err != nil {
 		return err
 	}
 	w.edit, w.room, w.unlogged = memtable.New(0).BeginOver(w), e.options.Tuning.SpillBytes, 0
@@ -94,9 +95,12 @@ func (w *Writer) startSpill() error {
 	return nil
 }
 
-// flush writes root to tables in the background. No job is under way.
-func (s *spill) flush(root memtable.Root) error {
-	return s.start(s.engine.flushJob(sealed{root: root}, s.levels, forNow).Do)
+// flush writes root to tables in the background. No job is under way. First says that root is the
+// first part of the transaction: the next ones can see where that has its tables.
+func (s *spill) flush(root memtable.Root, first bool) error {
+	job := s.engine.flushJob(sealed{root: root}, s.levels, forNow)
+	job.More = first
+	return s.start(job.Do)
 }
 
 // flushSorted writes pairs to tables in the background. No job is under way.

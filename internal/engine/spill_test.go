@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
@@ -294,5 +295,62 @@ func TestSpill_isRolledBackWhileNobodyReadsTheMemtable(t *testing.T) {
 		t.Error("the log does not have the committed value")
 	}
 	wantWords(t, e, "a")
+	ok(t, e.Close())
+}
+
+// Where buckets are filled one after the other, only the first part is taken for one among others.
+func TestSpill_writesPartsThatFollowEachOtherAsTheyStay(t *testing.T) {
+	e := mustOpen(t, memfs.New(), spilling())
+	w, err := e.Begin()
+	ok(t, err)
+	for i := range 2000 {
+		ok(t, w.Put(fmt.Appendf(keyspace.AppendPrefix(nil, uint64(i/20)), "%05d", i), nil, 0))
+	}
+	ok(t, w.spill.wait())
+	if own := w.spill.own(); len(own) > 1 || len(w.spill.edit.AddBottom) == 0 {
+		t.Errorf("the transaction has %d young runs and %d bottom tables", len(own),
+			len(w.spill.edit.AddBottom))
+	}
+	ok(t, w.Commit())
+	ok(t, e.Close())
+}
+
+// Later parts of a transaction lie among the keys of the first one, if these are of two buckets: a
+// compaction will rewrite it, so it is not written as if it stayed.
+func TestSpill_writesTheFirstPartForACompaction(t *testing.T) {
+	for _, buckets := range []uint64{1, 2} {
+		e := mustOpen(t, memfs.New(), spilling())
+		w, err := e.Begin()
+		ok(t, err)
+		for i := range 2000 {
+			key := fmt.Appendf(keyspace.AppendPrefix(nil, uint64(i)%buckets), "%05d", i)
+			ok(t, w.Put(key, []byte("value"), 0))
+		}
+		ok(t, w.spill.wait())
+		if stays := len(w.spill.edit.AddBottom) > 0; stays != (buckets == 1) {
+			t.Errorf("with keys of %d buckets, tables join the bottom run: %t", buckets, stays)
+		}
+		ok(t, w.Commit())
+		ok(t, e.Close())
+	}
+}
+
+// What was committed before a load is complete.
+func TestLoad_writesWhatWasCommittedAsItStays(t *testing.T) {
+	e := mustOpen(t, memfs.New(), spilling())
+	w, err := e.Begin()
+	ok(t, err)
+	for i := range uint64(20) {
+		key := fmt.Appendf(keyspace.AppendPrefix(nil, i%2), "%d", i)
+		ok(t, w.Put(key, []byte("value"), 0))
+	}
+	ok(t, w.Commit())
+	l, err := e.BeginLoad(t.Context())
+	ok(t, err)
+	ok(t, l.w.spill.wait())
+	if len(l.w.spill.edit.AddBottom) == 0 {
+		t.Error("nothing joins the bottom run")
+	}
+	ok(t, l.Rollback())
 	ok(t, e.Close())
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -44,6 +45,19 @@ func (j Job) destination(first, last []byte) destination {
 		return inGap
 	}
 	return amongOthers // also if a table cannot be read, which is no reason for a flush to fail
+}
+
+// mixed reports whether much of the memtable is of different buckets, as it is if a transaction
+// stores records with indexes: more of them have keys in each bucket, and what comes behind one is
+// before the next. Where most keys are of one bucket, they may ascend.
+func (j Job) mixed() bool {
+	n := j.Root.Len()
+	if n == 0 {
+		return false
+	}
+	low, _ := keyspace.BucketOf(j.Root.Key(n / 4))
+	high, _ := keyspace.BucketOf(j.Root.Key(n * 3 / 4))
+	return low != high
 }
 
 // evenly returns a table size near the wanted one that divides so many bytes into tables of equal

@@ -34,6 +34,10 @@ type Job struct {
 	// that, so it reads no such table. A nil Far says that none is far.
 	Far func(*manifest.Table) bool
 
+	// More says that the memtable is the first part of a transaction that goes on. If its keys are of
+	// several buckets, what comes next is likely to lie among them; see mixed.
+	More bool
+
 	CompressYoung  bool // compress runs that a compaction will soon rewrite
 	CompressBottom bool // compress runs that are likely to stay or have enough large values
 
@@ -105,6 +109,10 @@ func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part, sizes value
 		return nil
 	}
 	to := j.destination(first, last)
+	if j.More && p.end == nil && j.mixed() {
+		to = amongOthers
+		sizes.stiff = 0 // it lies outside, and is no reason to compress what a compaction rewrites
+	}
 	plan := j.plan(sizes, to.stays())
 	if plan.deferring {
 		to = amongOthers
