@@ -13,8 +13,14 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// ErrNoParent reports a clone that is used without the store of its parent, or with another one.
-var ErrNoParent = clonestore.ErrNoParent
+var (
+	// ErrNoParent reports a clone that is used without the store of its parent, or with another one,
+	// and a database that is no clone in the place of one.
+	ErrNoParent = history.ErrNoParent
+	// ErrUnpinned reports a clone whose pin in its parent was removed. Such an error also matches
+	// [ErrNotKept]. [Clone] into the same store puts the pin back, if nothing was deleted yet.
+	ErrUnpinned = history.ErrUnpinned
+)
 
 // CloneOptions configures what [Clone] clones. The zero value and a nil *CloneOptions mean the
 // newest commit that was shipped.
@@ -33,7 +39,7 @@ type CloneOptions struct {
 // had at some moment: its clone. No file is copied, so it takes some requests, however large the
 // database is, and the clone takes what it writes itself. Neither notices what the other one does.
 // Clone returns the commit that the clone begins with, and when that was shipped, or the clone was
-// made if an earlier Clone did.
+// made if an earlier Clone did. Requests that fail are made again for some seconds.
 //
 // The clone is in the store that [CloneStore] returns; everything that takes a store takes that
 // one. It needs its parent's store until it is detached ([DB.Detach]): for that, the parent has a
@@ -65,11 +71,11 @@ func clone(
 		return m, fmt.Errorf("the store of the parent encrypts, and that of the clone does not; use the "+
 			"one that cryptstore.Open returns: %w", stoat.ErrKey)
 	}
-	from, err := ship.NewSource(ctx, parent)
+	from, err := ship.NewSource(ctx, ship.Persistent(parent))
 	if err != nil {
 		return m, err
 	}
-	to, err := ship.NewSource(ctx, own)
+	to, err := ship.NewSource(ctx, ship.Persistent(own))
 	if err != nil {
 		return m, err
 	}
@@ -86,10 +92,11 @@ func CloneStore(own, parent objstore.Store) objstore.Store { return clonestore.N
 
 // Detach makes a clone independent of its parent: it copies the files that the clone has not
 // replaced yet, or still keeps for its retention, and then removes the clone's pin from the parent.
-// It returns what was copied. A file of the parent is in memory at a time. After an error, Detach
-// goes on where it ended. From then on, the clone needs its own store only. What clones of the
-// clone need is copied, too; one that was made at the moment of a collection may have to be
-// detached first, as the error says. If the database is no clone, nothing happens.
+// It returns what was copied. A file of the parent is in memory at a time. Requests that fail are
+// made again for some seconds; after an error, Detach goes on where it ended. From then on, the
+// clone needs its own store only. What clones of the clone need is copied, too; one that was made
+// at the moment of a collection may have to be detached first, as the error says. If the database
+// is no clone, nothing happens.
 func (db *DB) Detach(ctx context.Context) (copied Usage, err error) {
 	u, err := db.shipper.Detach(ctx)
 	if err != nil {

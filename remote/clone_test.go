@@ -169,6 +169,15 @@ func TestClone_needsItsParent(t *testing.T) {
 	wantWhole(t, "the clone", h, clone)
 }
 
+// TestCloneStore_refusesItsStoresInTheOtherOrder would make the writer of the clone that of its
+// parent.
+func TestCloneStore_refusesItsStoresInTheOtherOrder(t *testing.T) {
+	parent, h := memstore.New(), newHistory(t, 28)
+	written(t, h, parent, engine.Tuning{MemtableBytes: 4 << 10}, 10)
+	_, own := mustClone(t, parent)
+	wantRefused(t, remote.CloneStore(parent, own), remote.ErrNoParent)
+}
+
 // wantRefused wants nobody to read or write a clone.
 func wantRefused(t testing.TB, store objstore.Store, want error) {
 	t.Helper()

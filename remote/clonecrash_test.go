@@ -124,19 +124,27 @@ func TestClone_isWholeOrNotThere(t *testing.T) {
 	}
 }
 
-// TestClone_ofAnEarlierCommitThanWasBegun has a pin that does not keep what is cloned then.
-func TestClone_ofAnEarlierCommitThanWasBegun(t *testing.T) {
-	parent, own, h := memstore.New(), memstore.New(), newHistory(t, 34)
-	written(t, h, parent, engine.Tuning{}, 10)
+// cloneUntilItIsPinned crashes when all is done but to create the clone.
+func cloneUntilItIsPinned(t testing.TB, own, parent objstore.Store) {
+	t.Helper()
+	ctx, crash := context.WithCancel(t.Context())
 	client := faultstore.NewServer(own).Client(func(r faultstore.Request) faultstore.Fate {
 		if r.Op == faultstore.Create && strings.HasPrefix(r.Name, "log/") {
+			crash()
 			return faultstore.Failed
 		}
 		return faultstore.Answered
 	})
-	_, err := remote.Clone(t.Context(), client, parent, nil)
+	_, err := remote.Clone(ctx, client, parent, nil)
 	wantErr(t, err, faultstore.ErrFailed)
-	_, err = remote.Clone(t.Context(), own, parent, &remote.CloneOptions{Commit: 5})
+}
+
+// TestClone_ofAnEarlierCommitThanWasBegun has a pin that does not keep what is cloned then.
+func TestClone_ofAnEarlierCommitThanWasBegun(t *testing.T) {
+	parent, own, h := memstore.New(), memstore.New(), newHistory(t, 34)
+	written(t, h, parent, engine.Tuning{}, 10)
+	cloneUntilItIsPinned(t, own, parent)
+	_, err := remote.Clone(t.Context(), own, parent, &remote.CloneOptions{Commit: 5})
 	wantErr(t, err, remote.ErrNotKept)
 	written(t, h, parent, engine.Tuning{}, 2)
 	_, err = remote.Clone(t.Context(), own, parent, nil)

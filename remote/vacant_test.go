@@ -2,12 +2,18 @@ package remote_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/testing/faultstore"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/remote"
+	storelog "github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // What a restore that did not end has left is no database, and leaves the folder to one.
@@ -31,5 +37,52 @@ func TestOpen_takesRemainsForVacant(t *testing.T) {
 		second := mustOpen(t, store, files)
 		_, err = second.Get([]byte("a"))
 		ok(t, err)
+	}
+}
+
+// TestOpen_refusesWhatIsLeftOfAnother has objects in a store without a log, which the next database
+// would take for its own.
+func TestOpen_refusesWhatIsLeftOfAnother(t *testing.T) {
+	local := memfs.New()
+	db, err := tuned.Open(local, "db", nil, engine.Tuning{})
+	ok(t, err)
+	ok(t, db.Put([]byte("a"), nil))
+	ok(t, db.Close())
+	for _, left := range []string{
+		storelog.DataName(folder.Table, 1<<storelog.EpochShift+1), "state/7ffffffffffffff0",
+		"pin/before-upgrade", storelog.DraftName,
+	} {
+		store := memstore.New()
+		ok(t, store.Create(t.Context(), left, []byte("left")))
+		for _, disk := range []*memfs.FS{memfs.New(), local} {
+			_, err := open(t, store, disk, quick(), engine.Tuning{})
+			if wantErr(t, err, objstore.ErrExists); !strings.Contains(err.Error(), left) {
+				t.Errorf("the error does not name %s: %v", left, err)
+			}
+		}
+		if n := len(names(t, store, "")); n != 1 {
+			t.Errorf("the store has %d objects", n)
+		}
+		ok(t, store.Delete(t.Context(), []string{left}))
+		ok(t, store.Create(t.Context(), "readme", []byte("not of a database")))
+		ok(t, mustOpen(t, store, memfs.New()).Close())
+	}
+}
+
+// TestOpen_mayBeCalledTwiceAtTheSameTime makes a database while another process looks for what is
+// left of one.
+func TestOpen_mayBeCalledTwiceAtTheSameTime(t *testing.T) {
+	store := memstore.New()
+	var armed atomic.Bool
+	armed.Store(true)
+	client := at(store, faultstore.Get, storelog.DraftName, &armed, func() {
+		db := mustOpen(t, store, memfs.New())
+		ok(t, db.Put([]byte("a"), nil))
+		ok(t, db.Close())
+	})
+	db := mustOpen(t, client, memfs.New())
+	_, err := db.Get([]byte("a"))
+	if ok(t, err); armed.Load() {
+		t.Error("nobody has looked")
 	}
 }

@@ -275,7 +275,7 @@ func TestWait_opensOnlyWhatTheStoreHas(t *testing.T) {
 	ok(t, plain.Close())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	client := faultstore.NewServer(memstore.New()).Client(func(r faultstore.Request) faultstore.Fate {
-		if strings.HasPrefix(r.Name, "data/") {
+		if r.Op != faultstore.List && strings.HasPrefix(r.Name, "data/") {
 			cancel(errStopped) // the claim is there, the files are not
 			return faultstore.Unavailable
 		}

@@ -50,15 +50,16 @@ func (s *Store) Encrypts() bool { return objstore.Encrypts(s.Store) }
 func (s *Store) Parent() objstore.Store { return s.parent }
 
 // Lend has files read in the parent's store from now on that the parent may have, given the log of
-// the clone and its state; none are if that has no origin. It is an error if the store is not that
-// of the parent, or the parent does not keep what the clone needs.
+// the clone and its state; none are if that has no origin any more. It is an error if the database
+// never had one, if the store is not that of the parent, or if the parent does not keep what the
+// clone needs.
 func (s *Store) Lend(ctx context.Context, clone *history.Log, state *object.State) error {
 	err := s.lend(ctx, clone, state)
-	if !errors.Is(err, ErrNoParent) && !errors.Is(err, history.ErrNotKept) {
+	if !errors.Is(err, history.ErrNoParent) && !errors.Is(err, history.ErrNotKept) {
 		return err
 	}
 	// The parent need not be there, nor keep anything, if the clone has been detached meanwhile.
-	if end, endErr := clone.End(ctx); endErr == nil && end.Origin == nil {
+	if end, endErr := clone.End(ctx); endErr == nil && end.Origin == nil && end.IsClone() {
 		s.Return()
 		return nil
 	}
@@ -70,18 +71,17 @@ func (s *Store) Return() { s.most.Store(0) }
 
 func (s *Store) lend(ctx context.Context, clone *history.Log, state *object.State) error {
 	origin := state.Origin
-	if origin == nil {
+	switch {
+	case !state.IsClone():
+		return history.NoClone()
+	case origin == nil:
 		s.Return()
 		return nil
 	}
 	parent := *clone
 	parent.Store = s.parent
-	if err := isOrigin(ctx, s.parent, origin); err != nil {
+	if err := parent.WantParent(ctx, origin, history.ClonePin(state.Claims[0].ID)); err != nil {
 		return err
-	}
-	if err := parent.WantPin(ctx, history.ClonePin(state.Claims[0].ID), origin.Number); err != nil {
-		return fmt.Errorf("the parent does not keep what the clone needs; clone it again into the same "+
-			"store to put the pin back, if that is still possible: %w", err)
 	}
 	if origin.Nested {
 		if err := s.lendParent(ctx, &parent); err != nil {
@@ -102,40 +102,7 @@ func (s *Store) lendParent(ctx context.Context, parent *history.Log) error {
 	case between != nil:
 		return between.Lend(ctx, parent, end)
 	case end.Origin != nil:
-		return NoParent(end.Origin)
-	}
-	return nil
-}
-
-// ErrNoParent reports a clone whose parent is not at hand.
-var ErrNoParent = errors.New("the parent of the clone is needed")
-
-// NoParent returns the error for a clone of an origin that is used without it.
-func NoParent(origin *object.Origin) error {
-	return fmt.Errorf("the database is a clone of %s as of commit %d, and needs its files: use the "+
-		"store that remote.CloneStore returns: %w", describe(origin), origin.Commit, ErrNoParent)
-}
-
-// describe returns what people call an origin.
-func describe(origin *object.Origin) string {
-	if origin.Name != "" {
-		return origin.Name
-	}
-	return fmt.Sprintf("the database whose log begins with %x", origin.First)
-}
-
-// isOrigin returns an error unless a store has the database of an origin.
-func isOrigin(ctx context.Context, store objstore.Store, origin *object.Origin) error {
-	first, err := history.First(ctx, store)
-	switch {
-	case errors.Is(err, objstore.ErrNotExist):
-		return fmt.Errorf("there is no database in the store of the parent, %s, any more: %w",
-			describe(origin), ErrNoParent)
-	case err != nil:
-		return fmt.Errorf("the parent of the clone: %w", err)
-	case first.ID != origin.First:
-		return fmt.Errorf("the store of the parent has another database than %s, its log begins with "+
-			"%x: %w", describe(origin), first.ID, ErrNoParent)
+		return history.NoParent(end.Origin)
 	}
 	return nil
 }

@@ -45,12 +45,16 @@ func Judge(s *object.State, l *object.Log) Verdict {
 // has sent several at a time, the first of them in vain. It has acknowledged no more than what
 // counts, so there are no more of them after that than the window has.
 func mayStray(s *object.State) bool {
-	skipped := uint64(0)
-	for n := len(s.Void); n > 0 && s.Void[n-1] == s.Number-skipped; n-- {
-		skipped++
-	}
 	most := s.Claims[len(s.Claims)-1].Window
-	return most > 1 && skipped < most
+	return most > 1 && skipped(s) < most
+}
+
+// skipped returns how many void objects a state is after, since the last one that counts.
+func skipped(s *object.State) (n uint64) {
+	for i := len(s.Void); i > 0 && s.Void[i-1] == s.Number-n; i-- {
+		n++
+	}
+	return n
 }
 
 // lastID returns the id of the last object that counts, which the state has, too.

@@ -20,13 +20,18 @@ func ClonePin(first object.ID) string { return fmt.Sprintf("clone-%x", first[:])
 // First returns the header of the first log object in a store, of whichever database. If there is
 // none, the error matches objstore.ErrNotExist. The object itself may be large.
 func First(ctx context.Context, store objstore.Store) (object.Header, error) {
-	name := logName(1)
+	return headerAt(ctx, store, 1)
+}
+
+// headerAt is First for log object n.
+func headerAt(ctx context.Context, store objstore.Store, n uint64) (object.Header, error) {
+	name := logName(n)
 	p, err := store.Get(ctx, name, 0, object.HeaderBytes)
 	if err != nil {
 		return object.Header{}, err
 	}
 	h, err := object.DecodeLogHeader(name, p)
-	if err == nil && h.Number != 1 {
+	if err == nil && h.Number != n {
 		err = corrupt.New(name, 0, "the object belongs at %s", logName(h.Number))
 	}
 	return h, err
@@ -75,11 +80,30 @@ func (l *Log) WantVacant(ctx context.Context) error {
 	err := l.together(looks...)
 	for _, name := range left {
 		if err == nil && name != "" {
-			err = fmt.Errorf("the store has no database, but something is left of one, such as %s; use an "+
-				"empty one, or delete that: %w", name, objstore.ErrExists)
+			err = fmt.Errorf("the store has no database, but something is left of one, such as %s, which "+
+				"the next one would take for its own: use an empty store, or delete all objects of that "+
+				"one, if nobody needs them: %w", name, objstore.ErrExists)
 		}
 	}
 	return err
+}
+
+// WantUnused is WantVacant for a database that is not to become a clone.
+func (l *Log) WantUnused(ctx context.Context) error {
+	return l.together(
+		func() error { return l.WantVacant(ctx) },
+		func() error {
+			_, err := l.Store.Get(ctx, DraftName, 0, 1)
+			switch {
+			case errors.Is(err, objstore.ErrNotExist):
+				return nil
+			case err != nil:
+				return err
+			}
+			return fmt.Errorf("a clone was begun in the store and is not there yet: end that with "+
+				"remote.Clone, or delete the object %s: %w", DraftName, objstore.ErrExists)
+		},
+	)
 }
 
 // Found creates the first object of a log, and reports whether it did: there may be one.
@@ -141,12 +165,15 @@ func (l *Log) wantKept(ctx context.Context, name string, number uint64) error {
 	return err
 }
 
+// ErrUnpinned reports a clone whose pin in its parent was removed. It also matches ErrNotKept.
+var ErrUnpinned = fmt.Errorf("files may be deleted: %w", ErrNotKept)
+
 // WantPin returns an error unless there is a pin of a log object, or of one before it.
 func (l *Log) WantPin(ctx context.Context, name string, number uint64) error {
 	pin, err := l.pin(ctx, pinPrefix+name)
 	switch {
 	case errors.Is(err, objstore.ErrNotExist):
-		return fmt.Errorf("the pin %s was removed, so files may be deleted: %w", name, ErrNotKept)
+		return fmt.Errorf("the pin %s was removed: %w", name, ErrUnpinned)
 	case err == nil && pin.Number > number:
 		return fmt.Errorf("the pin %s is of commit %d, after what is to be cloned; remove it, and try "+
 			"again: %w", name, pin.Commit, ErrNotKept)

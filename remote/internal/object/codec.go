@@ -46,9 +46,9 @@ func NewCodec() (*Codec, error) {
 // ErrTooLarge reports what is too much for one object.
 var ErrTooLarge = errors.New("too much for one object")
 
-// seal returns an object with this payload, compressed if that makes it smaller and readers accept
-// it.
-func (c *Codec) seal(h *Header, k kind, payload []byte) ([]byte, error) {
+// seal returns an object of a version with this payload, compressed if that makes it smaller and
+// readers accept it.
+func (c *Codec) seal(h *Header, k kind, version uint32, payload []byte) ([]byte, error) {
 	if len(payload) > rawMax {
 		return nil, fmt.Errorf("encode %s %d: its payload has %d bytes, at most %d: %w", k, h.Number,
 			len(payload), rawMax, ErrTooLarge)
@@ -65,7 +65,7 @@ func (c *Codec) seal(h *Header, k kind, payload []byte) ([]byte, error) {
 			storedMax, ErrTooLarge)
 	}
 	object := make([]byte, 0, HeaderBytes+len(payload))
-	return append(h.append(object, k, payload, rawBytes), payload...), nil
+	return append(h.append(object, k, version, payload, rawBytes), payload...), nil
 }
 
 // open returns the header and the decompressed payload of an object.

@@ -43,8 +43,10 @@ func TestFormat_examplesAreWhatIsWritten(t *testing.T) {
 	check(t, err)
 	clone, err := c.EncodeLog(exampleClone())
 	check(t, err)
+	old, err := c.EncodeLog(exampleOldClone())
+	check(t, err)
 	for heading, got := range map[string][]byte{
-		"A clone": clone, "A draft": EncodeDraft(exampleDraft()),
+		"A clone": clone, "A clone of version 1": old, "A draft": EncodeDraft(exampleDraft()),
 		"A claim": claim, "Parts": parts, "A small state": state, "A pin": EncodePin(examplePin()),
 	} {
 		if !bytes.Equal(got, example(t, heading)) {
@@ -62,6 +64,14 @@ func TestFormat_examplesAreDecoded(t *testing.T) {
 	parts, err := c.DecodeLog("log/2", example(t, "Parts"))
 	if err != nil || len(parts.Parts) != 3 || parts.Header != exampleParts().Header {
 		t.Errorf("got %+v: %v", parts, err)
+	}
+	for heading, want := range map[string]*Log{
+		"A clone": exampleClone(), "A clone of version 1": exampleOldClone(),
+	} {
+		l, err := c.DecodeLog("log/1", example(t, heading))
+		if err != nil || *l.Parts[0].Origin != *want.Parts[0].Origin {
+			t.Errorf("%s: got %+v: %v", heading, l, err)
+		}
 	}
 	state, err := c.DecodeState("state/5", example(t, "A small state"))
 	if err != nil || state.Header != exampleState().Header {

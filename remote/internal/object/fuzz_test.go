@@ -9,9 +9,9 @@ import (
 	"github.com/stoatdb/stoat/internal/corrupt"
 )
 
-// sealed returns an object of any payload, with a valid header.
-func sealed(h Header, k kind, payload []byte, size uint32) []byte {
-	p := append(h.append(nil, k, payload, 0), payload...)
+// sealed returns an object of a version with any payload, with a valid header.
+func sealed(h Header, k kind, version uint32, payload []byte, size uint32) []byte {
+	p := append(h.append(nil, k, version, payload, 0), payload...)
 	binary.LittleEndian.PutUint32(p[sizeAt:], size)
 	resum(p)
 	return p
@@ -20,7 +20,7 @@ func sealed(h Header, k kind, payload []byte, size uint32) []byte {
 // FuzzDecodeLog decodes log objects of any payload. What is decoded is encoded and decoded again.
 func FuzzDecodeLog(f *testing.F) {
 	c := newCodec(f)
-	for _, l := range []*Log{exampleClaim(), exampleParts(), exampleClone()} {
+	for _, l := range []*Log{exampleClaim(), exampleParts(), exampleClone(), exampleOldClone()} {
 		p, err := c.EncodeLog(l)
 		check(f, err)
 		f.Add(p[HeaderBytes:], binary.LittleEndian.Uint32(p[sizeAt:]), l.Number, l.Epoch)
@@ -30,7 +30,10 @@ func FuzzDecodeLog(f *testing.F) {
 		if number == 1 {
 			h = exampleHeader(1, epoch)
 		}
-		l, err := c.DecodeLog("log/2", sealed(h, logKind, payload, size))
+		l, err := c.DecodeLog("log/2", sealed(h, logKind, version, payload, size))
+		if err != nil {
+			l, err = c.DecodeLog("log/2", sealed(h, logKind, versionAtOrigin, payload, size))
+		}
 		if err != nil {
 			if !errors.Is(err, corrupt.Err) {
 				t.Fatal(err)
@@ -52,12 +55,19 @@ func FuzzDecodeLog(f *testing.F) {
 // FuzzDecodeState decodes states of any payload.
 func FuzzDecodeState(f *testing.F) {
 	c := newCodec(f)
-	p, err := c.EncodeState(exampleState())
-	check(f, err)
-	f.Add(p[HeaderBytes:], binary.LittleEndian.Uint32(p[sizeAt:]))
+	cloned := exampleState()
+	cloned.Origin = exampleOrigin()
+	for _, s := range []*State{exampleState(), cloned} {
+		p, err := c.EncodeState(s)
+		check(f, err)
+		f.Add(p[HeaderBytes:], binary.LittleEndian.Uint32(p[sizeAt:]))
+	}
 	f.Fuzz(func(t *testing.T, payload []byte, size uint32) {
 		h := exampleState().Header
-		s, err := c.DecodeState("state/5", sealed(h, stateKind, payload, size))
+		s, err := c.DecodeState("state/5", sealed(h, stateKind, version, payload, size))
+		if err != nil {
+			s, err = c.DecodeState("state/5", sealed(h, stateKind, versionAtOrigin, payload, size))
+		}
 		if err != nil {
 			if !errors.Is(err, corrupt.Err) {
 				t.Fatal(err)

@@ -75,7 +75,7 @@ func (c *Codec) EncodeLog(l *Log) ([]byte, error) {
 		err = l.fits(len(payload), 0)
 	}
 	if err == nil {
-		p, err = c.seal(&l.Header, logKind, payload)
+		p, err = c.seal(&l.Header, logKind, l.version(), payload)
 	}
 	if err == nil {
 		err = l.fits(len(payload), len(p))
@@ -148,7 +148,7 @@ func (c *Codec) DecodeLog(name string, p []byte) (*Log, error) {
 		l.decodePart(&d)
 	}
 	if err = d.end(); err == nil {
-		err = errors.Join(l.verify(), l.fits(len(payload), len(p)))
+		err = errors.Join(wantVersion(p, l.version()), l.verify(), l.fits(len(payload), len(p)))
 	}
 	if err != nil {
 		return nil, corrupt.New(name, HeaderBytes, "%v", err)
@@ -228,6 +228,14 @@ func (l *Log) verify() error {
 		}
 	}
 	return nil
+}
+
+// version returns the version of the object.
+func (l *Log) version() uint32 {
+	if len(l.Parts) == 0 {
+		return version
+	}
+	return l.Parts[0].Origin.version()
 }
 
 // clones reports whether the object begins a clone: a claim with its origin, and what it has.

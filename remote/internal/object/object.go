@@ -34,7 +34,10 @@ const (
 	// StateBytesMax is the size of the largest state, compressed or not. Two million tables fit.
 	StateBytesMax = 256 << 20
 
-	version = 1
+	// version is that of all objects except those with an origin that has an id of a log object: so
+	// nothing else refuses programs that do not know it.
+	version         = 1
+	versionAtOrigin = 2
 
 	versionAt  = 8
 	databaseAt = 16
@@ -92,9 +95,11 @@ type Header struct {
 	Time     uint64 // in milliseconds since 1970 by the writer's clock; never less than before
 }
 
-// append encodes the header of an object with this payload, which was compressed from rawBytes, or
-// was not if that is 0.
-func (h *Header) append(dst []byte, k kind, payload []byte, rawBytes int) []byte {
+// append encodes the header of an object of a version with this payload, which was compressed from
+// rawBytes, or was not if that is 0.
+func (h *Header) append(
+	dst []byte, k kind, version uint32, payload []byte, rawBytes int,
+) []byte {
 	at := len(dst)
 	dst = append(dst, make([]byte, HeaderBytes)...)
 	p := dst[at:]
@@ -150,7 +155,7 @@ func parseHeader(name string, p []byte, k kind) (h Header, err error) {
 	if binary.LittleEndian.Uint32(p[sumAt:]) != checksum.Of(p[:sumAt]) {
 		return h, corrupt.New(name, 0, "checksum of the header does not match")
 	}
-	if v := binary.LittleEndian.Uint32(p[versionAt:]); v != version {
+	if v := versionOf(p); v != version && v != versionAtOrigin {
 		return h, fmt.Errorf("%s has version %d, written by a newer version of Stoat: %w", name,
 			v, corrupt.ErrFormat)
 	}
@@ -169,6 +174,17 @@ func parseHeader(name string, p []byte, k kind) (h Header, err error) {
 		return h, corrupt.New(name, 0, "%v", bad)
 	}
 	return h, nil
+}
+
+// versionOf returns the version of an object with a header.
+func versionOf(p []byte) uint32 { return binary.LittleEndian.Uint32(p[versionAt:]) }
+
+// wantVersion returns an error if an object does not have the version of what it holds.
+func wantVersion(p []byte, want uint32) error {
+	if v := versionOf(p); v != want {
+		return fmt.Errorf("the version is %d, and what the object holds has %d", v, want)
+	}
+	return nil
 }
 
 // DecodeLogHeader returns the header of a log object, of which p is at least the first

@@ -145,7 +145,7 @@ func TestLog_hasALargestSize(t *testing.T) {
 	if _, err := c.EncodeLog(l); err == nil {
 		t.Error("a larger one is encoded")
 	}
-	p, err = c.seal(&l.Header, logKind, l.payload())
+	p, err = c.seal(&l.Header, logKind, version, l.payload())
 	check(t, err)
 	if _, err := c.DecodeLog("log/2", p); !errors.Is(err, corrupt.Err) {
 		t.Errorf("a larger one is decoded: %v", err)
@@ -209,7 +209,7 @@ func TestState_isRefusedIfNoLogAmountsToIt(t *testing.T) {
 		if _, err := c.EncodeState(s); err == nil {
 			t.Errorf("change %d: it is encoded", i)
 		}
-		p, err := c.seal(&s.Header, stateKind, s.payload())
+		p, err := c.seal(&s.Header, stateKind, version, s.payload())
 		check(t, err)
 		if _, err := c.DecodeState("state/1", p); !errors.Is(err, corrupt.Err) {
 			t.Errorf("change %d: %v", i, err)
@@ -246,7 +246,7 @@ func TestLog_isRefusedIfNoWriterMakesIt(t *testing.T) {
 		if _, err := c.EncodeLog(l); err == nil {
 			t.Errorf("change %d: it is encoded", i)
 		}
-		p, err := c.seal(&l.Header, logKind, l.payload())
+		p, err := c.seal(&l.Header, logKind, version, l.payload())
 		check(t, err)
 		if _, err := c.DecodeLog("log/1", p); !errors.Is(err, corrupt.Err) {
 			t.Errorf("change %d: %v", i, err)
@@ -290,7 +290,7 @@ func TestDecode_refusesNewerVersions(t *testing.T) {
 	c := newCodec(t)
 	p, err := c.EncodeLog(exampleClaim())
 	check(t, err)
-	p[versionAt] = 2
+	p[versionAt] = 3
 	resum(p)
 	if _, err := c.DecodeLog("log/1", p); !errors.Is(err, corrupt.ErrFormat) {
 		t.Error(err)
@@ -309,7 +309,7 @@ func TestState_expandsLittle(t *testing.T) {
 	h := exampleState().Header
 	zeros := make([]byte, 64<<20)
 	small := c.encoder.EncodeAll(zeros, nil)
-	p := append(h.append(nil, stateKind, small, len(zeros)), small...)
+	p := append(h.append(nil, stateKind, version, small, len(zeros)), small...)
 	if _, err := c.DecodeState("state/5", p); !errors.Is(err, corrupt.Err) ||
 		!strings.Contains(err.Error(), "expand") {
 		t.Errorf("%d bytes of zeros in %d: %v", len(zeros), len(p), err)
@@ -335,7 +335,7 @@ func TestState_isRefusedWithAnEmptyField(t *testing.T) {
 	s.Void, s.Bound, s.Retired, s.Ends = nil, 0, nil, nil
 	payload := s.payload()
 	for _, tag := range []byte{tagEnds, tagRetired, tagBound, tagVoid} {
-		p, err := c.seal(&s.Header, stateKind, append(bytes.Clone(payload), tag, 0))
+		p, err := c.seal(&s.Header, stateKind, version, append(bytes.Clone(payload), tag, 0))
 		check(t, err)
 		if _, err := c.DecodeState("state/5", p); !errors.Is(err, corrupt.Err) {
 			t.Errorf("field %d: %v", tag, err)

@@ -15,33 +15,61 @@ const OriginNameBytesMax = 255
 // Origin is the database that another one was cloned from, as it was then: its files of the epochs
 // up to there may be those of the clone, too. The zero value means none.
 type Origin struct {
-	First  ID     // of the first object of its log, which no other store of the database has
+	First  ID     // of the first object of its log, which only copies of its store have, too
 	Number uint64 // of the log object after which it was cloned
+	At     ID     // of that object; zero in objects of version 1
 	Epoch  uint64 // of the newest claim up to there
 	Commit uint64 // the newest commit that the clone has of it
 	Nested bool   // it had an origin itself
 	Name   string // for people: where it is
 }
 
+// The flags of an origin.
+const (
+	flagNested = 1 // it had an origin itself
+	flagAt     = 2 // the id of the log object follows
+	flagsAll   = flagNested | flagAt
+)
+
 // append encodes an origin that is not the zero value.
 func (o *Origin) append(dst []byte) []byte {
-	nested := uint64(0)
+	flags := uint64(0)
 	if o.Nested {
-		nested = 1
+		flags |= flagNested
 	}
-	dst = appendUvarints(append(dst, o.First[:]...), o.Number, o.Epoch, o.Commit, nested)
-	return appendBytes(dst, []byte(o.Name))
+	if o.At != (ID{}) {
+		flags |= flagAt
+	}
+	dst = appendUvarints(append(dst, o.First[:]...), o.Number, o.Epoch, o.Commit, flags)
+	dst = appendBytes(dst, []byte(o.Name))
+	if flags&flagAt != 0 {
+		dst = append(dst, o.At[:]...)
+	}
+	return dst
 }
 
 // origin decodes an origin.
 func (d *decoder) origin() *Origin {
 	o := &Origin{First: d.id(), Number: d.number(), Epoch: d.number(), Commit: d.number()}
-	nested := d.number()
-	if nested > 1 {
-		d.fail("%d is neither yes nor no", nested)
+	flags := d.number()
+	if flags > flagsAll {
+		d.fail("the flags of the origin are %d", flags)
 	}
-	o.Nested, o.Name = nested == 1, string(d.bytes())
+	o.Nested, o.Name = flags&flagNested != 0, string(d.bytes())
+	if flags&flagAt != 0 {
+		if o.At = d.id(); o.At == (ID{}) {
+			d.fail("the log object of the origin has no id")
+		}
+	}
 	return o
+}
+
+// version returns the version of objects with the origin; nil is none.
+func (o *Origin) version() uint32 {
+	if o == nil || o.At == (ID{}) {
+		return version
+	}
+	return versionAtOrigin
 }
 
 // verify returns an error if no database has such an origin; nil is none.

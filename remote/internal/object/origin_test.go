@@ -12,7 +12,10 @@ import (
 
 // exampleOrigin returns the origin of the example.
 func exampleOrigin() *Origin {
-	return &Origin{First: ID(sequence(0x80, 16)), Number: 5, Epoch: 2, Commit: 9, Name: "shop"}
+	return &Origin{
+		First: ID(sequence(0x80, 16)), Number: 5, At: ID(sequence(0x90, 16)), Epoch: 2, Commit: 9,
+		Name: "shop",
+	}
 }
 
 // exampleClone returns the first object of a clone.
@@ -30,6 +33,13 @@ func exampleClone() *Log {
 	}
 }
 
+// exampleOldClone returns the first object of a clone whose origin has no id of a log object.
+func exampleOldClone() *Log {
+	l := exampleClone()
+	l.Parts[0].Origin.At = ID{}
+	return l
+}
+
 func exampleDraft() *Draft {
 	return &Draft{
 		Database: [16]byte(sequence(0, 16)), Origin: ID(sequence(0x80, 16)), ID: ID(sequence(0x10, 16)),
@@ -42,7 +52,7 @@ func TestOrigin_isDecodedAsItWas(t *testing.T) {
 	clone.Parts[0].Origin.Nested = true
 	alone := exampleParts()
 	alone.Parts = append(alone.Parts, Part{Origin: new(Origin)})
-	for _, l := range []*Log{exampleClone(), clone, alone} {
+	for _, l := range []*Log{exampleClone(), exampleOldClone(), clone, alone} {
 		p, err := c.EncodeLog(l)
 		check(t, err)
 		got, err := c.DecodeLog("log/1", p)
@@ -54,12 +64,14 @@ func TestOrigin_isDecodedAsItWas(t *testing.T) {
 		}
 	}
 	s := exampleState()
-	s.Origin = clone.Parts[0].Origin
-	p, err := c.EncodeState(s)
-	check(t, err)
-	got, err := c.DecodeState("state/5", p)
-	if err != nil || !reflect.DeepEqual(got.Origin, s.Origin) {
-		t.Errorf("got %+v: %v", got, err)
+	for _, l := range []*Log{clone, exampleOldClone()} {
+		s.Origin = l.Parts[0].Origin
+		p, err := c.EncodeState(s)
+		check(t, err)
+		got, err := c.DecodeState("state/5", p)
+		if err != nil || !reflect.DeepEqual(got.Origin, s.Origin) {
+			t.Errorf("got %+v: %v", got, err)
+		}
 	}
 }
 
@@ -87,7 +99,7 @@ func TestOrigin_isRefusedIfNoWriterMakesIt(t *testing.T) {
 		if _, err := c.EncodeLog(l); err == nil {
 			t.Errorf("change %d: it is encoded", i)
 		}
-		p, err := c.seal(&l.Header, logKind, l.payload())
+		p, err := c.seal(&l.Header, logKind, l.version(), l.payload())
 		check(t, err)
 		if _, err := c.DecodeLog("log/1", p); !errors.Is(err, corrupt.Err) {
 			t.Errorf("change %d: %v", i, err)
@@ -97,6 +109,34 @@ func TestOrigin_isRefusedIfNoWriterMakesIt(t *testing.T) {
 	s.Origin = &Origin{Number: 1, Epoch: 1}
 	if _, err := c.EncodeState(s); err == nil {
 		t.Error("a state with an origin without an id is encoded")
+	}
+}
+
+// TestOrigin_hasTheVersionOfItsObject has objects of the version of others.
+func TestOrigin_hasTheVersionOfItsObject(t *testing.T) {
+	c := newCodec(t)
+	state, old := exampleState(), exampleState()
+	state.Origin, old.Origin = exampleOrigin(), exampleOldClone().Parts[0].Origin
+	for i, o := range []interface{ version() uint32 }{
+		exampleClone().Parts[0].Origin, exampleOldClone().Parts[0].Origin, (*Origin)(nil),
+	} {
+		if got, want := o.version(), []uint32{2, 1, 1}[i]; got != want {
+			t.Errorf("origin %d: the version is %d, not %d", i, got, want)
+		}
+	}
+	for _, l := range []*Log{exampleClone(), exampleOldClone(), exampleClaim(), exampleParts()} {
+		p, err := c.seal(&l.Header, logKind, 3-l.version(), l.payload())
+		check(t, err)
+		if _, err := c.DecodeLog("log/1", p); !errors.Is(err, corrupt.Err) {
+			t.Errorf("a log object of the other version: %v", err)
+		}
+	}
+	for _, s := range []*State{state, old, exampleState()} {
+		p, err := c.seal(&s.Header, stateKind, 3-s.Origin.version(), s.payload())
+		check(t, err)
+		if _, err := c.DecodeState("state/5", p); !errors.Is(err, corrupt.Err) {
+			t.Errorf("a state of the other version: %v", err)
+		}
 	}
 }
 

@@ -90,7 +90,7 @@ func (c *Codec) EncodeState(s *State) ([]byte, error) {
 	if err := errors.Join(s.check(stateKind), s.verify()); err != nil {
 		return nil, fmt.Errorf("encode state %d: %w", s.Number, err)
 	}
-	return c.seal(&s.Header, stateKind, s.payload())
+	return c.seal(&s.Header, stateKind, s.Origin.version(), s.payload())
 }
 
 func (s *State) payload() []byte {
@@ -147,7 +147,7 @@ func (c *Codec) DecodeState(name string, p []byte) (*State, error) {
 		s.decodeField(&d, tag)
 	}
 	if err = d.end(); err == nil {
-		err = s.verify()
+		err = errors.Join(wantVersion(p, s.Origin.version()), s.verify())
 	}
 	if err != nil {
 		return nil, corrupt.New(name, HeaderBytes, "%v", err)

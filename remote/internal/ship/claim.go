@@ -50,7 +50,11 @@ func (s *Shipper) Claim(found engine.Found) (claimed engine.Claimed, err error) 
 		}
 		return hasRest(state, found, s.collector.local)
 	})
-	if err = cmp.Or(belongs(), err); err != nil { // the log of another database cannot be read
+	err = cmp.Or(belongs(), err) // the log of another database cannot be read
+	if errors.Is(err, corrupt.Err) {
+		err = cmp.Or(s.belongs(found), err) // another process may have made it since
+	}
+	if err != nil {
 		return claimed, err
 	}
 	claimed.First = s.epoch << history.EpochShift
@@ -79,11 +83,23 @@ func (s *Shipper) belongs(found engine.Found) error {
 		return ErrStored
 	case !exists && clonestore.Of(s.log.Store) != nil:
 		return fmt.Errorf("make the clone first, with remote.Clone: %w", ErrNone)
-	case exists && database != found.Database:
+	case !exists:
+		err := s.log.WantUnused(s.context)
+		if err != nil && s.isMade() { // meanwhile, by another process
+			return s.belongs(found)
+		}
+		return err
+	case database != found.Database:
 		return fmt.Errorf("the folder %s holds database %x, and the store %x: %w", found.Dir,
 			found.Database, database, ErrApart)
 	}
 	return nil
+}
+
+// isMade reports whether there is a database in the store.
+func (s *Shipper) isMade() bool {
+	_, exists, err := history.Identify(s.context, s.log.Store)
+	return err == nil && exists
 }
 
 // Claims returns the database in the store and its claims, which end with that of this shipper if

@@ -52,10 +52,7 @@ func (s *Source) tryClone(
 		return 0, 0, fmt.Errorf("commit %d is kept by a pin that is older than the unlink bound, so it "+
 			"can be restored, and not cloned: %w", state.Commit, history.ErrNotKept)
 	}
-	origin := &object.Origin{
-		First: end.Claims[0].ID, Number: max(state.Number, 1), Epoch: max(state.Epoch, 1),
-		Commit: state.Commit, Nested: end.Origin != nil, Name: name,
-	}
+	origin := history.OriginOf(state, end, name)
 	child.log.Database = s.log.Database
 	vacant := child.log.WantVacant(ctx) // before the log: another try may make it at any time
 	first, err := history.First(ctx, child.log.Store)
@@ -190,6 +187,9 @@ func (s *Source) putBack(ctx context.Context, child *Source, name string, at *ob
 	if err != nil || end.Origin == nil {
 		return err
 	}
+	if err := s.log.WantCloned(ctx, end.Origin, name); err != nil {
+		return err
+	}
 	created, err := s.log.PutBack(ctx, name, at)
 	if created {
 		end, err = child.log.End(ctx)
@@ -210,7 +210,7 @@ func (s *Source) Lend(ctx context.Context, end *object.State) error {
 		log.Database = end.Database
 		return clone.Lend(ctx, &log, end)
 	case end.Origin != nil:
-		return clonestore.NoParent(end.Origin)
+		return history.NoParent(end.Origin)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (s *Shipper) Detach(ctx context.Context) (copied Usage, err error) {
 	}
 	clone.Return()
 	parent, pin := *s.log, history.ClonePin(s.state().Claims[0].ID)
-	parent.Store = clone.Parent()
+	parent.Store = Persistent(clone.Parent())
 	if err := parent.Unpin(ctx, pin); err != nil {
 		return copied, fmt.Errorf("the clone is independent, but the parent has the pin %s; try again, "+
 			"with the parent, or remove it: %w", pin, err)
@@ -53,21 +53,23 @@ func (s *Shipper) Detach(ctx context.Context) (copied Usage, err error) {
 
 // copyLent copies the parent's files that a state needs, and the clone lacks.
 func (s *Shipper) copyLent(ctx context.Context, state *object.State) (copied Usage, err error) {
-	if err := s.wantKnown(ctx, state); err != nil {
+	log := *s.log
+	log.Store = Persistent(s.log.Store)
+	if err := wantKnown(ctx, &log, state); err != nil {
 		return copied, err
 	}
-	lent, err := lentBy(ctx, s.log.Store, state)
+	lent, err := lentBy(ctx, log.Store, state)
 	if err != nil {
 		return copied, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(lent)) {
-		body, err := s.readLent(ctx, name, lent[name])
+		body, err := readLent(ctx, log.Store, name, lent[name])
 		if err != nil {
 			return copied, err
 		}
 		size := int64(len(body))
 		sent := paced{ctx, bytes.NewReader(body), &s.throttle}
-		if err := s.log.Store.Put(ctx, name, sent, size); err != nil {
+		if err := log.Store.Put(ctx, name, sent, size); err != nil {
 			return copied, err
 		}
 		copied.add(objstore.Object{Name: name, Size: size})
@@ -76,8 +78,10 @@ func (s *Shipper) copyLent(ctx context.Context, state *object.State) (copied Usa
 }
 
 // readLent returns a file of the parent, which has at least size bytes.
-func (s *Shipper) readLent(ctx context.Context, name string, size int64) ([]byte, error) {
-	body, err := s.log.Store.Get(ctx, name, 0, -1)
+func readLent(
+	ctx context.Context, store objstore.Store, name string, size int64,
+) ([]byte, error) {
+	body, err := store.Get(ctx, name, 0, -1)
 	if errors.Is(err, objstore.ErrNotExist) {
 		return nil, corrupt.New(name, 0, "the object is missing: %v", err)
 	}
@@ -90,8 +94,8 @@ func (s *Shipper) readLent(ctx context.Context, name string, size int64) ([]byte
 // wantKnown returns an error if a pin, such as that of a clone of the clone, is of a position
 // before the unlink bound, as it may be if the two were made at the same time: a state does not
 // know what such a pin needs.
-func (s *Shipper) wantKnown(ctx context.Context, state *object.State) error {
-	pins, err := s.log.Pins(ctx)
+func wantKnown(ctx context.Context, log *history.Log, state *object.State) error {
+	pins, err := log.Pins(ctx)
 	for _, pin := range pins {
 		if err == nil && pin.Number < state.Bound {
 			err = fmt.Errorf("the pin %s is older than the unlink bound, so nobody knows which files it "+

@@ -28,6 +28,8 @@ func advise(err error) error {
 		return fmt.Errorf("%w: check STORE, or ship a database to it with \"stoat remote init\"", err)
 	case errors.Is(err, remote.ErrNoParent):
 		return fmt.Errorf("%w: -%s must name the store of the parent", err, parentFlag)
+	case errors.Is(err, remote.ErrUnpinned):
+		return fmt.Errorf("%w: \"stoat remote clone PARENT STORE\" does that", err)
 	case errors.Is(err, remote.ErrNotKept):
 		return fmt.Errorf("%w: \"stoat remote status\" shows the oldest and the newest commit", err)
 	case errors.Is(err, stoat.ErrKey):

@@ -68,7 +68,8 @@ func TestClone_ofAMoment(t *testing.T) {
 	fails(t, exitNotFound, []string{"clone", "-commit", "99", store, other}, "status")
 	fails(t, exitError, []string{"clone", store, store}, "choose a new store")
 	output(t, "unpin", store, v.Origin.Pin)
-	fails(t, exitNotFound, []string{"verify", "-parent", store, clone}, v.Origin.Pin)
+	fails(t, exitNotFound, []string{"verify", "-parent", store, clone}, v.Origin.Pin+
+		" was removed: files may be deleted", "\"stoat remote clone PARENT STORE\"")
 	output(t, "clone", store, clone)
 	output(t, "verify", "-deep", "-parent", store, clone)
 }
