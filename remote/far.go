@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -178,14 +179,14 @@ func (l *lazyFar) hurry() {
 
 // fetch is [objectfs.Folder.Fetch], with requests that may take longer than a read waits.
 func (l *lazyFar) fetch(
-	ctx context.Context, kind folder.Kind, number uint64, size int64, pass func(bytes int) error,
-	needed func(kind folder.Kind, number uint64) bool,
+	ctx context.Context, kind folder.Kind, number uint64, size int64, here io.ReaderAt,
+	pass func(bytes int) error, needed func(kind folder.Kind, number uint64) bool,
 ) (room bool, err error) {
 	f, err := l.opened()
 	if err != nil {
 		return false, err
 	}
-	return f.Fetch(ctx, f.store, kind.Name(number), size, pass, needed)
+	return f.Fetch(ctx, f.store, here, kind.Name(number), size, pass, needed)
 }
 
 // claimed says whose files there are, once this process is their writer.

@@ -1,15 +1,18 @@
 package remote_test
 
 import (
+	"context"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // TestFillCache_needsNoStoreForReads has a machine that took over, and reads nothing at first.
@@ -55,18 +58,84 @@ func TestFillCache_fetchesWhatAReaderDidNot(t *testing.T) {
 	ok(t, db.Close())
 }
 
-// TestFillCache_fetchesWhatLeavesTheFolder has a limit that nothing fits.
-func TestFillCache_fetchesWhatLeavesTheFolder(t *testing.T) {
-	all := &counted{Store: memstore.New()}
-	o := limited()
-	o.LocalBytes, o.FillCache = 1, true
-	db, err := open(t, all, memfs.New(), o, smallTables())
-	ok(t, err)
-	load(t, db)
-	ok(t, db.Ship(t.Context()))
-	files := int64(len(names(t, all, "data/")))
-	for all.requests.Load() < 2*files { // the end of each is compared before it leaves
-		runtime.Gosched()
+// TestFillCache_keepsWhatLeavesTheFolder has a limit that nothing fits, and a store that lets
+// nobody read more of a file than is compared before that leaves the folder.
+func TestFillCache_keepsWhatLeavesTheFolder(t *testing.T) {
+	for _, key := range [][]byte{nil, aKey(3)} {
+		var store objstore.Store = memstore.New()
+		if key != nil {
+			store = encrypted(t, store, 1)
+		}
+		all := &ends{Store: store}
+		o := limited()
+		o.LocalBytes, o.CacheBytes, o.FillCache, o.Patience = 1, 16<<20, true, time.Millisecond
+		o.Database = &stoat.Options{Key: key}
+		db, err := open(t, all, memfs.New(), o, smallTables())
+		ok(t, err)
+		load(t, db)
+		ok(t, db.Flush())
+		ok(t, db.Ship(t.Context()))
+		for s := db.Status(); s.LocalBytes > 1; s = db.Status() {
+			ok(t, s.Unevicted)
+			runtime.Gosched()
+		}
+		wantLoaded(t, begin(t, db), 1000)
+		if s := db.Status(); s.Unfilled != nil || !s.UnfilledAt.IsZero() || s.RemoteBytes == 0 {
+			t.Errorf("the status is %+v", s)
+		}
+		if n := all.whole.Load(); n > 0 {
+			t.Errorf("%d requests are made for what was here", n)
+		}
+		ok(t, db.Close())
 	}
-	ok(t, db.Close())
+}
+
+// ends is a store that lets nobody read more than the end of a file.
+type ends struct {
+	objstore.Store
+	whole atomic.Int64
+}
+
+// Unwrap returns the store itself.
+func (s *ends) Unwrap() objstore.Store { return s.Store }
+
+// Encrypts implements [objstore.Encrypting].
+func (s *ends) Encrypts() bool { return objstore.Encrypts(s.Store) }
+
+func (s *ends) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if strings.HasPrefix(name, "data/") && n > 4<<10 {
+		s.whole.Add(1)
+		return nil, faultstore.ErrFailed
+	}
+	return s.Store.Get(ctx, name, off, n)
+}
+
+// TestFillCache_saysWhatItCannotFetch has a store that lacks a file, or does not answer.
+func TestFillCache_saysWhatItCannotFetch(t *testing.T) {
+	for _, fate := range []faultstore.Fate{faultstore.Answered, faultstore.Failed} {
+		store := loaded(t)
+		data := names(t, store, "data/")
+		gone := data[len(data)/2]
+		if fate == faultstore.Answered {
+			ok(t, store.Delete(t.Context(), []string{gone}))
+		}
+		client := faultstore.NewServer(store).Client(func(r faultstore.Request) faultstore.Fate {
+			if r.Op == faultstore.Get && r.Name == gone {
+				return fate
+			}
+			return faultstore.Answered
+		})
+		o, began := quick(), time.Now()
+		o.CacheBytes, o.FillCache = 16<<20, true
+		db, err := open(t, client, memfs.New(), o, smallTables())
+		ok(t, err)
+		for db.Status().Unfilled == nil {
+			runtime.Gosched()
+		}
+		s := db.Status()
+		if !strings.Contains(s.Unfilled.Error(), gone) || s.UnfilledAt.Before(began) {
+			t.Errorf("the status is %+v", s)
+		}
+		ok(t, db.Close())
+	}
 }

@@ -71,6 +71,7 @@ func (p *perishable) crash() {
 func (p *perishable) work(t testing.TB, h *history) {
 	o := limited()
 	o.CloseTimeout, o.Patience = time.Millisecond, 10*time.Millisecond
+	o.FillCache = h.rng.IntN(2) == 0
 	p.acked.Store(int64(len(h.states) - 1))
 	db, err := openUntil(p.ctx, p.client, p.files, o, small())
 	if err != nil {

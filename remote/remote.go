@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"sync"
@@ -197,10 +198,10 @@ func newDB(ctx context.Context, store *meter, o *Options) (*DB, error) {
 		config := o.shipping()
 		if o.FillCache {
 			config.Fetch = func(
-				ctx context.Context, kind folder.Kind, number uint64, size int64, pass func(int) error,
-				needed func(folder.Kind, uint64) bool,
+				ctx context.Context, kind folder.Kind, number uint64, size int64, here io.ReaderAt,
+				pass func(int) error, needed func(folder.Kind, uint64) bool,
 			) (bool, error) {
-				return db.far.fetch(ctx, kind, number, size, pass, needed)
+				return db.far.fetch(ctx, kind, number, size, here, pass, needed)
 			}
 		}
 		db.shipper = ship.New(source, config)
@@ -211,6 +212,7 @@ func newDB(ctx context.Context, store *meter, o *Options) (*DB, error) {
 // Open opens the database in a store, creating it if there is none, with a folder that may be
 // missing, and takes the role of its writer. The folder may also hold a database that no store has
 // yet. If it does not continue what is in the store, the error is [ErrApart], and nothing changes.
+// If the store has no database, but some objects of one, the error matches [objstore.ErrExists].
 //
 // Where the folder is empty and the store has the database, Open takes some round trips, whatever
 // the size of the database: files stay in the store, and are read through a cache
@@ -348,8 +350,10 @@ type RestoreOptions struct {
 }
 
 // Restore makes dir, a folder that is missing or empty, a copy of the database in the store. All of
-// it is verified before it counts. The copy is a database of its own: it opens with [stoat.Open],
-// and does not continue the one in the store. If there is none, the error is [ErrNone].
+// it is verified before it counts. If something is damaged or missing, Restore goes on to the end,
+// so that the error names all of it, up to some 20 files. The copy is a database of its own: it
+// opens with [stoat.Open], and does not continue the one in the store. If there is none, the error
+// is [ErrNone].
 //
 // Any commit within [Options.Retention], or after one that is pinned, can be restored, unless it
 // came to the store in tables, together with later ones: because it had left the local log before

@@ -29,7 +29,12 @@ type Status struct {
 	Uncollected error
 	// Unevicted is why the last try to keep to [Options.LocalBytes] failed; nil if it did not.
 	Unevicted error
-	Ended     error // why nothing is shipped any more, such as ErrFenced; nil while it is
+	// Unfilled is why a file was not fetched into the cache, the last one since Open, and UnfilledAt
+	// when that was: for [Options.FillCache]. It may be there by now, unless it is damaged. nil if
+	// there was none.
+	Unfilled   error
+	UnfilledAt time.Time
+	Ended      error // why nothing is shipped any more, such as ErrFenced; nil while it is
 }
 
 // Status returns how far the database is shipped.
@@ -39,7 +44,8 @@ func (db *DB) Status() Status {
 		Epoch: s.Epoch, Commit: s.Newest, Shipped: s.Shipped, Lag: s.Lag,
 		Requests: db.store.requests.Load(), Bytes: db.store.bytes.Load(),
 		LocalBytes: s.Local, RemoteBytes: s.Remote,
-		Failed: s.Failed, Uncollected: s.Uncollected, Unevicted: s.Unevicted, Ended: s.Ended,
+		Failed: s.Failed, Uncollected: s.Uncollected, Unevicted: s.Unevicted,
+		Unfilled: s.Unfilled, UnfilledAt: s.UnfilledAt, Ended: s.Ended,
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -15,36 +17,35 @@ import (
 // Evict removes tables and value files from the folder, which opens them all the same
 // ([vfs.Sparse]): the caller knows that they stay elsewhere for as long as the newest version names
 // them. Files that it does not name are left alone. Evict returns the numbers of those that the
-// folder lacks now, even after an error.
+// folder lacks now, even after an error, and why others could not be removed.
 //
 // Transactions that have one of them open go on with it, so it takes its space until they end. All
 // others open what is elsewhere. Nothing waits while files are removed, which may take a second if
 // they are large.
-func (e *Engine) Evict(numbers []uint64) (evicted []uint64, err error) {
+func (e *Engine) Evict(numbers []uint64) (evicted []uint64, kept map[uint64]error, err error) {
 	e.evicting.Lock()
 	defer e.evicting.Unlock()
 	names, err := e.beginEviction(numbers)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer e.jobs.Done()
+	kept = make(map[uint64]error)
 	for _, number := range numbers {
 		name, isNamed := names[number]
 		if !isNamed {
 			continue
 		}
-		err = e.folder.Remove(filepath.Join(e.dir, name))
+		err := e.folder.Remove(filepath.Join(e.dir, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			break
+			kept[number] = fmt.Errorf("remove a file that is elsewhere, too: %w", err)
+			continue
 		}
-		err, evicted = nil, append(evicted, number)
+		evicted = append(evicted, number)
 		delete(names, number)
 	}
 	e.endEviction(names, evicted)
-	if err != nil {
-		err = fmt.Errorf("remove a file that is elsewhere, too: %w", err)
-	}
-	return evicted, err
+	return evicted, kept, nil
 }
 
 // beginEviction returns the names of the files to remove. Until endEviction, nobody else removes
@@ -56,17 +57,18 @@ func (e *Engine) beginEviction(numbers []uint64) (names map[uint64]string, err e
 		return nil, err
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed.Load() {
+	closed := e.closed.Load()
+	if !closed {
+		e.jobs.Add(1)
+	}
+	e.mu.Unlock()
+	if closed {
 		return nil, ErrClosed
 	}
-	e.jobs.Add(1)
-	all := fileNames(e.state.Load().Levels.Version)
-	names, e.installing.evicted = make(map[uint64]string), make(map[string]bool)
-	for _, number := range numbers {
-		if name, isNamed := all[number]; isNamed {
-			names[number], e.installing.evicted[name] = name, true
-		}
+	names = namesOf(e.state.Load().Levels.Version, numbers)
+	e.installing.evicted = make(map[string]bool, len(names))
+	for _, name := range names {
+		e.installing.evicted[name] = true
 	}
 	return names, nil
 }
@@ -74,16 +76,26 @@ func (e *Engine) beginEviction(numbers []uint64) (names map[uint64]string, err e
 // endEviction has readers open what was evicted elsewhere, and removes what is left and not named
 // any more.
 func (e *Engine) endEviction(left map[uint64]string, evicted []uint64) {
+	stale := make(map[uint64]bool, len(evicted))
+	for _, number := range evicted {
+		stale[number] = true
+	}
+	// All files are looked at, so not while others wait, unless an edit comes between.
+	old := e.state.Load().Levels
+	levels := e.anew(old, stale)
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	e.installing.evicted = nil
-	if len(evicted) > 0 {
-		e.reopenInstalling(evicted)
+	if now := e.state.Load().Levels; now != old {
+		old, levels = now, e.anew(now, stale)
+	}
+	if len(stale) > 0 {
+		e.reopenInstalling(old, levels, stale)
 	}
 	if len(left) == 0 {
 		return
 	}
-	named := fileNames(e.state.Load().Levels.Version)
+	named := namesOf(old.Version, slices.Collect(maps.Keys(left)))
 	for number, name := range left {
 		if _, isNamed := named[number]; !isNamed {
 			e.removeFileInstalling(name)
@@ -91,26 +103,37 @@ func (e *Engine) endEviction(left map[uint64]string, evicted []uint64) {
 	}
 }
 
-// fileNames returns the names of the tables and value files of a version, by their numbers.
-func fileNames(v *manifest.Version) map[uint64]string {
-	names := make(map[uint64]string)
+// namesOf returns the names of those of some tables and value files that a version names, by their
+// numbers.
+func namesOf(v *manifest.Version, numbers []uint64) map[uint64]string {
+	wanted := make(map[uint64]bool, len(numbers))
+	for _, number := range numbers {
+		wanted[number] = true
+	}
+	names := make(map[uint64]string, len(numbers))
 	for t := range v.Tables() {
-		names[t.Number] = folder.Table.Name(t.Number)
+		if wanted[t.Number] {
+			names[t.Number] = folder.Table.Name(t.Number)
+		}
 	}
 	for _, f := range v.ValueFiles {
-		names[f.Number] = f.Name()
+		if wanted[f.Number] {
+			names[f.Number] = f.Name()
+		}
 	}
 	return names
 }
 
-// reopenInstalling has all who begin to read from now on open files anew.
-func (e *Engine) reopenInstalling(numbers []uint64) {
-	stale := make(map[uint64]bool, len(numbers))
-	for _, number := range numbers {
-		stale[number] = true
+// anew returns levels with new readers of some files.
+func (e *Engine) anew(l *superversion.Levels, files map[uint64]bool) *superversion.Levels {
+	if len(files) == 0 {
+		return l
 	}
-	old := e.state.Load().Levels
-	levels := superversion.NewLevels(old.Version, old.Without(stale), e.opener())
+	return superversion.NewLevels(l.Version, l.Without(files), e.opener())
+}
+
+// reopenInstalling has all who begin to read from now on open files anew: by other levels.
+func (e *Engine) reopenInstalling(old, levels *superversion.Levels, stale map[uint64]bool) {
 	e.mu.Lock()
 	e.publishLocked(func(next *superversion.Superversion) { next.Levels = levels })
 	e.mu.Unlock()

@@ -69,7 +69,7 @@ func TestEvict_leavesFilesToWhoHasThemOpen(t *testing.T) {
 		t.Fatalf("the database holds %q", got)
 	}
 	numbers := copyTables(t, disk, far)
-	evicted, err := e.Evict(append(numbers, 999))
+	evicted, _, err := e.Evict(append(numbers, 999))
 	if ok(t, err); !slices.Equal(evicted, numbers) {
 		t.Errorf("%d are evicted, want %d", evicted, numbers)
 	}
@@ -97,7 +97,7 @@ func TestEvict_leavesAFolderThatOpens(t *testing.T) {
 	mustCommit(t, e, "b") // among them, so that no compaction only moves tables
 	ok(t, e.Flush())
 	numbers := copyTables(t, disk, far)
-	_, err := e.Evict(numbers[:1])
+	_, _, err := e.Evict(numbers[:1])
 	ok(t, err)
 	wantWords(t, e, "a", "b", "c")
 	for _, deep := range []bool{false, true} {
@@ -105,7 +105,7 @@ func TestEvict_leavesAFolderThatOpens(t *testing.T) {
 	}
 	ok(t, e.Backup(t.Context(), memfs.New(), "backup", false))
 	ok(t, e.Close())
-	if _, err := e.Evict(numbers); !errors.Is(err, ErrClosed) {
+	if _, _, err := e.Evict(numbers); !errors.Is(err, ErrClosed) {
 		t.Errorf("a closed database removes files: %v", err)
 	}
 	e = mustOpen(t, twoPlaces{disk, far}, calm())
@@ -131,15 +131,21 @@ func TestEvict_keepsWhatItCannotRemove(t *testing.T) {
 	}
 	numbers := copyTables(t, disk, far)
 	fail = folder.Table.Name(numbers[1])
-	evicted, err := e.Evict(numbers)
-	if !errors.Is(err, errBroken) || !slices.Equal(evicted, numbers[:1]) {
-		t.Errorf("%d are evicted: %v", evicted, err)
+	evicted, kept, err := e.Evict(numbers)
+	ok(t, err)
+	if !errors.Is(kept[numbers[1]], errBroken) || len(kept) != 1 ||
+		!slices.Equal(evicted, []uint64{numbers[0], numbers[2]}) {
+		t.Errorf("%d are evicted, and kept are %v", evicted, kept)
 	}
 	fail = ""
 	wantWords(t, e, "a", "b", "c")
-	if left := named(t, disk, tableSuffix); len(left) != 2 {
+	if left := named(t, disk, tableSuffix); len(left) != 1 {
 		t.Errorf("%q are left in the folder", left)
 	}
+	if evicted, kept, err = e.Evict(numbers[1:2]); err != nil || len(evicted) != 1 || len(kept) > 0 {
+		t.Errorf("%d are evicted later, and kept are %v: %v", evicted, kept, err)
+	}
+	wantWords(t, e, "a", "b", "c")
 }
 
 // TestEvict_letsCommitsGoOn compacts while files are removed, so that nobody names them afterwards.
@@ -166,8 +172,9 @@ func TestEvict_letsCommitsGoOn(t *testing.T) {
 		ok(t, e.Flush())
 		numbers := copyTables(t, disk, far)
 		evicting = true
-		if _, err := e.Evict(numbers); errors.Is(err, errBroken) != fails {
-			t.Error(err)
+		_, kept, err := e.Evict(numbers)
+		if ok(t, err); len(kept) > 0 != fails {
+			t.Errorf("kept are %v", kept)
 		}
 		wantWords(t, e, "a", "b", "c", "d")
 		ok(t, e.Check(t.Context(), true)) // no file is left that nobody names
@@ -183,7 +190,7 @@ func TestFlush_readsNoFileThatIsElsewhere(t *testing.T) {
 	mustCommit(t, e, "a", "c")
 	ok(t, e.Flush())
 	numbers := copyTables(t, disk, far)
-	_, err := e.Evict(numbers)
+	_, _, err := e.Evict(numbers)
 	ok(t, err)
 	mustCommit(t, e, "b")
 	ok(t, e.Flush())

@@ -6,6 +6,7 @@ package metric
 
 import (
 	"strings"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/remote"
@@ -112,6 +113,14 @@ func appendValues[S any](to []float64, rows []row[S], s S) []float64 {
 		to = append(to, rows[i].value(&s))
 	}
 	return to
+}
+
+// stamp is a time in seconds since 1970, 0 if there is none.
+func stamp(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
 }
 
 // flag is 1 if a condition holds, and 0 otherwise.

@@ -137,6 +137,11 @@ func remoteRows() []row[remote.Status] {
 			func(s *s) float64 { return flag(s.Uncollected != nil) }),
 		gauge("remote_unevicted", "", "1 if the last try to keep the folder's limit failed, 0 if not.",
 			func(s *s) float64 { return flag(s.Unevicted != nil) }),
+		gauge("remote_unfilled", "", "1 if a file was ever not fetched into the cache, 0 if not.",
+			func(s *s) float64 { return flag(s.Unfilled != nil) }),
+		gauge("remote_unfilled_time", Seconds,
+			"When a file was not fetched into the cache, the last time, since 1970; 0: never.",
+			func(s *s) float64 { return stamp(s.UnfilledAt) }),
 		gauge("remote_ended", "", "1 if nothing is shipped any more, 0 if it is.",
 			func(s *s) float64 { return flag(s.Ended != nil) }),
 	}

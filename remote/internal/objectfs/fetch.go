@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 
@@ -154,10 +155,10 @@ const roomShare = 4
 // lets it through. It reports whether there was room: nothing leaves the cache for it but what is
 // not needed any more. The store is the same as that of the folder, but need not be as quick to
 // give up: nobody waits for the answer, and a large part that is cut would be asked for again and
-// again.
+// again. Unless here is nil, it is the same file, and no request is made.
 func (f *Folder) Fetch(
-	ctx context.Context, store objstore.Store, name string, size int64, pass func(bytes int) error,
-	needed func(kind folder.Kind, number uint64) bool,
+	ctx context.Context, store objstore.Store, here io.ReaderAt, name string, size int64,
+	pass func(bytes int) error, needed func(kind folder.Kind, number uint64) bool,
 ) (room bool, err error) {
 	opened, err := f.OpenSized(name, size)
 	if err != nil {
@@ -178,7 +179,12 @@ func (f *Folder) Fetch(
 		if err := pass(int(s.to - s.from)); err != nil {
 			return true, err
 		}
-		p, err := f.requestFrom(ctx, store, file, s)
+		var p []byte
+		if here == nil {
+			p, err = f.requestFrom(ctx, store, file, s)
+		} else {
+			p, err = readSpan(here, s)
+		}
 		if err != nil {
 			return true, err
 		}
@@ -187,6 +193,15 @@ func (f *Folder) Fetch(
 		}
 	}
 	return true, nil
+}
+
+// readSpan reads bytes of a file that has them.
+func readSpan(file io.ReaderAt, s span) ([]byte, error) {
+	p := make([]byte, s.to-s.from)
+	if n, err := file.ReadAt(p, s.from); n < len(p) {
+		return nil, fmt.Errorf("read for the cache: %w", errors.Join(err, io.ErrUnexpectedEOF))
+	}
+	return p, nil
 }
 
 // hasRoom reports whether the cache has room for what nobody has read.

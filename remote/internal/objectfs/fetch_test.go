@@ -24,7 +24,7 @@ func TestFetch_leavesRoomInTheCache(t *testing.T) {
 	fetch := func(number uint64) bool {
 		t.Helper()
 		name := folder.Table.Name(number)
-		room, err := f.Fetch(t.Context(), client, name, size, pass, needed)
+		room, err := f.Fetch(t.Context(), client, nil, name, size, pass, needed)
 		ok(t, err)
 		return room
 	}
@@ -62,8 +62,31 @@ func TestFetch_endsWithWhoLetsItThrough(t *testing.T) {
 	put(t, client, folder.Table, 1, 10)
 	errBroken := errors.New("broken")
 	refuse := func(int) error { return errBroken }
-	_, err := newFolder(t, client).Fetch(t.Context(), client, folder.Table.Name(1), 10, refuse, nil)
+	f, name := newFolder(t, client), folder.Table.Name(1)
+	_, err := f.Fetch(t.Context(), client, nil, name, 10, refuse, nil)
 	if !errors.Is(err, errBroken) || client.Count(faultstore.Get) > 0 {
 		t.Errorf("%d requests are made: %v", client.Count(faultstore.Get), err)
+	}
+}
+
+// TestFetch_takesWhatIsHere has a file that the store lacks.
+func TestFetch_takesWhatIsHere(t *testing.T) {
+	client := faultstore.NewServer(memstore.New()).Client(nil)
+	f, want := newFolder(t, client), bytes.Repeat([]byte("here"), 1000)
+	pass := func(int) error { return nil }
+	name, size := folder.Table.Name(1), int64(len(want))
+	room, err := f.Fetch(t.Context(), client, bytes.NewReader(want), name, size, pass, nil)
+	if ok(t, err); !room {
+		t.Error("there is no room")
+	}
+	file, err := f.OpenSized(name, size)
+	ok(t, err)
+	got := make([]byte, size)
+	if _, err := file.ReadAt(got, 0); err != nil || !bytes.Equal(got, want) || client.Count() > 0 {
+		t.Errorf("it is read as something else, with %d requests: %v", client.Count(), err)
+	}
+	short, name := bytes.NewReader(want[1:]), folder.Table.Name(2)
+	if _, err := f.Fetch(t.Context(), client, short, name, size, pass, nil); err == nil {
+		t.Error("a file that is too short will do")
 	}
 }

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -44,21 +47,28 @@ func (s *Shipper) keepLimit(ctx context.Context) {
 }
 
 // evict removes files from the folder, as long as they pass the limit and the store has some of
-// them. After an error, all that is left stays: a store that has lost a file may have lost others.
+// them. After an error of the store, all that is left stays: one that has lost a file may have lost
+// others. A file that cannot be read or removed stays, and is tried again later.
 func (s *Shipper) evict(ctx context.Context) error {
 	for s.mayEvict() && len(s.surplus(s.engine.Version())) > 0 {
-		files, unread := s.leaving()
-		numbers, err := s.stored(ctx, files)
-		evicted, failed := s.engine.Evict(numbers)
+		files, kept := s.leaving()
+		files, err := s.stored(ctx, files)
+		s.moveToCache(ctx, files)
+		evicted, unremoved, failed := s.engine.Evict(numbersOf(files))
+		maps.Copy(kept, unremoved)
+		s.stock.keep(kept, time.Now())
 		s.stock.lack(evicted, s.engine.Version())
 		if errors.Is(failed, engine.ErrClosed) {
 			return nil
 		}
-		if err = errors.Join(err, unread, failed); err != nil || len(evicted) == 0 {
-			return err
+		if err = errors.Join(err, failed); err != nil {
+			return errors.Join(err, s.stock.stuck(s.engine.Version()))
+		}
+		if len(evicted)+len(kept) == 0 {
+			break
 		}
 	}
-	return nil
+	return s.stock.stuck(s.engine.Version())
 }
 
 // mayEvict reports whether this is still the writer: another one may delete what only the folder
@@ -79,8 +89,8 @@ func (s *Shipper) mayEvict() bool {
 // store for that.
 func (s *Shipper) surplus(v *manifest.Version) (files []upload) {
 	local, _ := s.stock.split(v)
-	rest := bytesOf(local)
-	if rest <= s.config.Local {
+	rest, again := bytesOf(local), s.stock.again(time.Now())
+	if rest <= s.config.Local && len(again) == 0 {
 		return nil
 	}
 	stays := map[uint64]bool{}
@@ -94,10 +104,12 @@ func (s *Shipper) surplus(v *manifest.Version) (files []upload) {
 	}
 	slices.SortFunc(local, byAge)
 	for _, u := range local {
-		if rest <= s.config.Local || len(files) == evictedMost {
-			break
-		}
-		if !stays[u.number] {
+		due, isStuck := again[u.number]
+		switch {
+		case len(files) == evictedMost:
+			return files
+		case stays[u.number] || isStuck && !due:
+		case due || rest > s.config.Local: // others have left the folder in the place of what is due
 			files = append(files, u)
 			rest -= u.size
 		}
@@ -111,19 +123,29 @@ type leaving struct {
 	end []byte
 }
 
-// leaving returns the files to remove next, up to the first that cannot be read. It holds none
+// leaving returns the files to remove next, and why others cannot be read. It holds none
 // afterwards: while the store does not answer, what compactions replace must leave the folder.
-func (s *Shipper) leaving() (files []leaving, err error) {
+func (s *Shipper) leaving() (files []leaving, kept map[uint64]error) {
 	held := s.engine.Hold()
 	defer held.Release()
+	kept = map[uint64]error{}
 	for _, u := range s.surplus(held.Version) {
 		end, err := readEnd(held, u)
 		if err != nil {
-			return files, err
+			kept[u.number] = err
+			continue
 		}
 		files = append(files, leaving{u, end})
 	}
-	return files, nil
+	return files, kept
+}
+
+// numbersOf returns the numbers of files.
+func numbersOf(files []leaving) (numbers []uint64) {
+	for _, l := range files {
+		numbers = append(numbers, l.number)
+	}
+	return numbers
 }
 
 // readEnd reads the end of a file.
@@ -141,16 +163,43 @@ func readEnd(held *engine.Held, u upload) (end []byte, err error) {
 	return end, nil
 }
 
-// stored returns the numbers of the files that the store has, up to the first that it does not
-// have.
-func (s *Shipper) stored(ctx context.Context, files []leaving) (numbers []uint64, err error) {
-	for _, l := range files {
+// stored returns the files that the store has, up to the first that it does not have.
+func (s *Shipper) stored(ctx context.Context, files []leaving) (there []leaving, err error) {
+	for i, l := range files {
 		if err := s.compareEnd(ctx, l); err != nil {
-			return numbers, err
+			return files[:i], err
 		}
-		numbers = append(numbers, l.number)
 	}
-	return numbers, nil
+	return files, nil
+}
+
+// moveToCache has the cache take files that are about to leave the folder, as long as it has room,
+// so that they need not be fetched. What fails is fetched later.
+func (s *Shipper) moveToCache(ctx context.Context, files []leaving) {
+	if s.config.Fetch == nil {
+		return
+	}
+	f := filling{of: s.engine.Version()}
+	needed, pass := f.neededBy(), func(int) error { return context.Cause(ctx) }
+	for _, l := range files {
+		if room := s.moveFile(ctx, l.upload, pass, needed); !room {
+			return
+		}
+	}
+}
+
+// moveFile is moveToCache for a file. It reports whether there was room.
+func (s *Shipper) moveFile(
+	ctx context.Context, u upload, pass func(int) error, needed func(folder.Kind, uint64) bool,
+) (room bool) {
+	held := s.engine.Hold() // for this file only, as in leaving
+	defer held.Release()
+	file, err := held.Open(u.kind, u.number)
+	if err != nil {
+		return true // it is obsolete by now
+	}
+	room, err = s.config.Fetch(ctx, u.kind, u.number, u.size, file, pass, needed)
+	return errors.Join(err, file.Close()) == nil && room
 }
 
 // compareEnd returns an error unless the store has a file, as far as its end tells.

@@ -7,12 +7,14 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -31,7 +33,17 @@ func startedLimited(
 	t testing.TB, plan func(faultstore.Request) faultstore.Fate, limit int64,
 ) (*Shipper, *engine.Engine, *memstore.Store, *memfs.FS) {
 	t.Helper()
-	store, disk := memstore.New(), memfs.New()
+	disk := memfs.New()
+	s, e, store := startedOn(t, disk, plan, limit)
+	return s, e, store, disk
+}
+
+// startedOn is startedLimited on any disk.
+func startedOn(
+	t testing.TB, disk vfs.FS, plan func(faultstore.Request) faultstore.Fate, limit int64,
+) (*Shipper, *engine.Engine, *memstore.Store) {
+	t.Helper()
+	store := memstore.New()
 	source, err := NewSource(t.Context(), faultstore.NewServer(store).Client(plan))
 	ok(t, err)
 	s := New(source, Config{
@@ -46,7 +58,7 @@ func startedLimited(
 		_ = e.Close() // it may want to read what nobody reads
 		_ = s.Stop(t.Context())
 	})
-	return s, e, store, disk
+	return s, e, store
 }
 
 // tablesOf returns the names of the tables on a disk.
@@ -149,6 +161,103 @@ func TestEvict_beginsWithTheOldest(t *testing.T) {
 	if int64(st.Local+st.Remote) != size || int64(st.Local) > s.config.Local || st.Remote == 0 {
 		t.Errorf("of %d bytes, %d are in the folder, and %d only in the store", size, st.Local,
 			st.Remote)
+	}
+}
+
+// TestEvict_goesOnBesideWhatStays has files that cannot be removed, or read.
+func TestEvict_goesOnBesideWhatStays(t *testing.T) {
+	for _, kind := range []faultfs.Kind{faultfs.Remove, faultfs.Open} {
+		goesOnBeside(t, kind)
+	}
+}
+
+// goesOnBeside has an operation of the two oldest of four tables fail.
+func goesOnBeside(t *testing.T, kind faultfs.Kind) {
+	disk, bad := memfs.New(), map[string]bool{}
+	var mu sync.Mutex
+	failing := faultfs.New(disk, func(op faultfs.Op) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if op.Kind == kind && bad[path.Base(op.Name)] {
+			return fs.ErrPermission
+		}
+		return nil
+	})
+	requests := 0
+	plan := func(r faultstore.Request) faultstore.Fate {
+		if r.Op == faultstore.Get && strings.HasPrefix(r.Name, "data/") {
+			requests++
+		}
+		return faultstore.Answered
+	}
+	s, e, _ := startedOn(t, failing, plan, 0)
+	for _, key := range []string{"a", "b", "c", "d"} {
+		flushShipped(t, s, e, key)
+	}
+	tables := tablesOf(t, disk)
+	mu.Lock()
+	bad[tables[0]], bad[tables[1]] = true, true
+	mu.Unlock()
+	s.config.Local = 1
+	wantLeft := func(want []string) {
+		t.Helper()
+		err := s.evict(t.Context())
+		if left := tablesOf(t, disk); !slices.Equal(left, want) {
+			t.Errorf("of %q, the folder has %q, and should have %q", tables, left, want)
+		}
+		stays := len(want) > 0
+		if !errors.Is(err, fs.ErrPermission) && stays || err != nil && !stays {
+			t.Errorf("%q are left: %v", want, err)
+		}
+		if len(want) > 1 && !strings.Contains(err.Error(), "1 more") {
+			t.Errorf("the error does not say how many there are: %v", err)
+		}
+	}
+	wantLeft(tables[:2])
+	before := requests
+	wantLeft(tables[:2])
+	if requests > before {
+		t.Errorf("%d requests are made for files that stay", requests-before)
+	}
+	mu.Lock()
+	clear(bad)
+	mu.Unlock()
+	wantLeft(tables[:2]) // it is too early
+	age(&s.stock)
+	wantLeft(nil)
+}
+
+// age has the time pass after which files are tried again.
+func age(c *stock) {
+	for number, s := range c.kept {
+		c.kept[number] = stuck{s.at.Add(-stuckFor), s.err}
+	}
+}
+
+// TestEvict_takesWhatWasStuckWithinTheLimit has another file leave the folder in the place of the
+// oldest one, which follows once it can be removed.
+func TestEvict_takesWhatWasStuckWithinTheLimit(t *testing.T) {
+	s, e, _, disk := startedLimited(t, newBarrier().plan, 0)
+	for _, key := range []string{"a", "b"} {
+		flushShipped(t, s, e, key)
+	}
+	tables := tablesOf(t, disk)
+	_, number := folder.Parse(tables[0])
+	s.config.Local = int64(s.Status().Local) - 1
+	s.stock.keep(map[uint64]error{number: fs.ErrPermission}, time.Now())
+	if err := s.evict(t.Context()); !errors.Is(err, fs.ErrPermission) {
+		t.Error(err)
+	}
+	if left := tablesOf(t, disk); !slices.Equal(left, tables[:1]) {
+		t.Fatalf("of %q, the folder has %q", tables, left)
+	}
+	age(&s.stock)
+	ok(t, s.evict(t.Context()))
+	if left := tablesOf(t, disk); len(left) > 0 {
+		t.Errorf("the folder still has %q", left)
+	}
+	if len(s.stock.kept) > 0 {
+		t.Errorf("%v are remembered", s.stock.kept)
 	}
 }
 

@@ -3,9 +3,11 @@ package ship
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
@@ -13,12 +15,12 @@ import (
 	"github.com/stoatdb/stoat/remote/internal/history"
 )
 
-// Fetch brings a file that is only in the store into a cache, each part of it once pass lets it
-// through. It reports whether there was room for the file, once files that are not needed have left
-// the cache.
+// Fetch brings a file into a cache, each part of it once pass lets it through: from the store, or,
+// unless that is nil, from the file here. It reports whether there was room for the file, once
+// files that are not needed have left the cache.
 type Fetch func(
-	ctx context.Context, kind folder.Kind, number uint64, size int64, pass func(bytes int) error,
-	needed func(kind folder.Kind, number uint64) bool,
+	ctx context.Context, kind folder.Kind, number uint64, size int64, here io.ReaderAt,
+	pass func(bytes int) error, needed func(kind folder.Kind, number uint64) bool,
 ) (room bool, err error)
 
 // filling is what is fetched next.
@@ -34,7 +36,8 @@ func (s *Shipper) keepFilled(ctx context.Context) {
 	for tries := 0; ctx.Err() == nil; {
 		more, err := s.fetchNext(ctx, &f)
 		switch {
-		case err != nil:
+		case err != nil && ctx.Err() == nil:
+			s.stock.noteFill(err, time.Now())
 			tries++
 			sleep(ctx, backOff(tries), nil)
 		case more:
@@ -60,8 +63,9 @@ func (s *Shipper) fetchNext(ctx context.Context, f *filling) (more bool, err err
 	}
 	last := len(f.rest) - 1
 	u, pass := f.rest[last], func(bytes int) error { return s.received.pass(ctx, bytes) }
-	more, err = s.config.Fetch(ctx, u.kind, u.number, u.size, pass, f.neededBy())
+	more, err = s.config.Fetch(ctx, u.kind, u.number, u.size, nil, pass, f.neededBy())
 	if errors.Is(err, corrupt.Err) {
+		s.stock.noteFill(err, time.Now())
 		more, err = true, nil
 	}
 	if more && err == nil {

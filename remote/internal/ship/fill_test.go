@@ -2,6 +2,7 @@ package ship
 
 import (
 	"context"
+	"io"
 	"slices"
 	"testing"
 
@@ -24,8 +25,8 @@ func TestFill_beginsWithTheNewest(t *testing.T) {
 	s.stock.lack(numbers, e.Version())
 	full := true
 	s.config.Fetch = func(
-		_ context.Context, kind folder.Kind, number uint64, _ int64, _ func(int) error,
-		needed func(folder.Kind, uint64) bool,
+		_ context.Context, kind folder.Kind, number uint64, _ int64, _ io.ReaderAt,
+		_ func(int) error, needed func(folder.Kind, uint64) bool,
 	) (bool, error) {
 		if !needed(kind, number) || needed(kind, 999) {
 			t.Error("other files than those of the version are needed")

@@ -114,7 +114,7 @@ func New(source *Source, config Config) *Shipper {
 	s.collector.due, s.collector.fresh = map[string]uint64{}, map[string]bool{}
 	s.collector.running = make(chan struct{}, 1)
 	s.stock.due, s.stock.lacks = make(chan struct{}, 1), make(chan struct{}, 1)
-	s.stock.lacking = map[uint64]bool{}
+	s.stock.lacking, s.stock.kept = map[uint64]bool{}, map[uint64]stuck{}
 	return s
 }
 
@@ -321,6 +321,8 @@ type Status struct {
 
 	Uncollected error // of the last collection; nil if it succeeded
 	Unevicted   error // of the last try to keep the limit of the folder; nil if it succeeded
+	Unfilled    error // why a file was not fetched, the last one; nil if there was none
+	UnfilledAt  time.Time
 	Ended       error // why nothing is shipped any more
 }
 
@@ -337,7 +339,7 @@ func (s *Shipper) Status() Status {
 	s.collector.mu.Unlock()
 	local, elsewhere := s.stock.split(s.engine.Version())
 	st.Local, st.Remote = uint64(bytesOf(local)), uint64(bytesOf(elsewhere))
-	st.Unevicted = s.stock.failed()
+	s.stock.failed(&st)
 	return st
 }
 

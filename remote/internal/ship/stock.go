@@ -2,7 +2,10 @@ package ship
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"sync"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/remote/internal/history"
@@ -15,9 +18,23 @@ type stock struct {
 	lacks chan struct{} // holds an item: there are files that the folder did not lack before
 
 	mu      sync.Mutex
-	lacking map[uint64]bool // numbers of files that are only in the store, or obsolete since
-	failure error           // of the last try to remove files; nil if it succeeded
+	lacking map[uint64]bool  // numbers of files that are only in the store, or obsolete since
+	kept    map[uint64]stuck // files that could not be read or removed, by number
+	failure error            // of the last try to remove files; nil if it succeeded
+
+	unfilled   error     // why a file was not fetched, the last one; nil if there was none
+	unfilledAt time.Time // when that was
 }
+
+// stuck is why a file stays in the folder.
+type stuck struct {
+	at  time.Time // of the last try
+	err error
+}
+
+// stuckFor is how long a file that could not be removed is left alone: somebody else may have it
+// open, or has to change permissions.
+const stuckFor = time.Minute
 
 // beginStock sets which files of a version the folder lacks: those that it lacked before the claim.
 func (s *Shipper) beginStock(v *manifest.Version) {
@@ -77,6 +94,53 @@ func (c *stock) lack(numbers []uint64, v *manifest.Version) {
 			c.lacking[u.number] = true
 		}
 	}
+	for number := range c.lacking {
+		delete(c.kept, number)
+	}
+}
+
+// keep records why files could not be removed.
+func (c *stock) keep(kept map[uint64]error, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for number, err := range kept {
+		c.kept[number] = stuck{now, err}
+	}
+}
+
+// again returns the files that could not be removed, and which of them are to be tried again.
+func (c *stock) again(now time.Time) map[uint64]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	due := make(map[uint64]bool, len(c.kept))
+	for number, s := range c.kept {
+		due[number] = now.Sub(s.at) >= stuckFor
+	}
+	return due
+}
+
+// stuck returns why files of a version could not be removed: the oldest of them, and how many there
+// are. It forgets others.
+func (c *stock) stuck(v *manifest.Version) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.kept) == 0 {
+		return nil
+	}
+	named := map[uint64]stuck{}
+	oldest := uint64(math.MaxUint64)
+	for _, u := range filesOf(v) {
+		if s, isKept := c.kept[u.number]; isKept {
+			named[u.number], oldest = s, min(oldest, u.number)
+		}
+	}
+	c.kept = named
+	switch err := named[oldest].err; len(named) {
+	case 0, 1:
+		return err
+	default:
+		return fmt.Errorf("%w; and %d more files stay in the folder", err, len(named)-1)
+	}
 }
 
 // note records the outcome of a try to remove files.
@@ -86,9 +150,16 @@ func (c *stock) note(err error) {
 	c.failure = err
 }
 
-// failed returns the error of the last try to remove files.
-func (c *stock) failed() error {
+// noteFill records why a file was not fetched.
+func (c *stock) noteFill(err error, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.failure
+	c.unfilled, c.unfilledAt = err, now
+}
+
+// failed adds to a status what went wrong.
+func (c *stock) failed(st *Status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st.Unevicted, st.Unfilled, st.UnfilledAt = c.failure, c.unfilled, c.unfilledAt
 }
