@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -170,6 +171,28 @@ func TestRestore_saysWhatCameTogether(t *testing.T) {
 			ok(t, err)
 		} else {
 			wantErr(t, err, want)
+		}
+	}
+}
+
+// TestRestore_namesAllDamage changes every other file in a store, by a byte, or by all of them.
+func TestRestore_namesAllDamage(t *testing.T) {
+	store := loaded(t)
+	files := names(t, store, "data/")
+	for i, name := range files {
+		p, err := store.Get(t.Context(), name, 0, -1)
+		ok(t, err)
+		ok(t, store.Delete(t.Context(), []string{name}))
+		p[len(p)/2] ^= 1
+		if i%3 > 0 {
+			ok(t, store.Create(t.Context(), name, p[:len(p)/(i%3)]))
+		}
+	}
+	err := tryRestore(store, memfs.New(), remote.RestoreOptions{})
+	wantErr(t, err, stoat.ErrCorrupt)
+	for _, name := range files[:min(len(files), 20)] {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("the error does not name %s: %v", name, err)
 		}
 	}
 }

@@ -33,13 +33,7 @@ func (a arrivals) add(kind folder.Kind, number uint64) { close(a[arrival{kind, n
 
 // await returns when a table is there, and the value files that it points into.
 func (a arrivals) await(ctx context.Context, v *manifest.Version, t *manifest.Table) error {
-	needed := []arrival{{folder.Table, t.Number}}
-	for _, share := range t.Values {
-		if f, ok := v.ValueFile(share.File); ok {
-			needed = append(needed, arrival{f.Kind(), f.Number})
-		}
-	}
-	for _, file := range needed {
+	for _, file := range needed(v, t) {
 		select {
 		case <-a[file]:
 		case <-ctx.Done():
@@ -47,4 +41,18 @@ func (a arrivals) await(ctx context.Context, v *manifest.Version, t *manifest.Ta
 		}
 	}
 	return nil
+}
+
+// arrivalOf returns a table's file.
+func arrivalOf(t *manifest.Table) arrival { return arrival{folder.Table, t.Number} }
+
+// needed returns a table and the value files that it points into.
+func needed(v *manifest.Version, t *manifest.Table) []arrival {
+	files := []arrival{arrivalOf(t)}
+	for _, share := range t.Values {
+		if f, ok := v.ValueFile(share.File); ok {
+			files = append(files, arrival{f.Kind(), f.Number})
+		}
+	}
+	return files
 }

@@ -78,28 +78,101 @@ func tablesOf(t *testing.T, tables ...[]string) (p Parts, first, last uint64) {
 	return p, first, last
 }
 
-// A restore need not wait for the last byte to know that the first ones are wrong. What waits for
+// A restore names everything that is damaged, and ends early only if that is much. What waits for
 // ever otherwise, fails this test.
-func TestRebuild_endsAtDamageWhileFilesAreOnTheirWay(t *testing.T) {
+func TestRebuild_endsAtMuchDamageWhileFilesAreOnTheirWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, first, last := twoTables(t)
-		right := p
-		fetch := changed(p.Fetch, first)
-		p.Fetch = func(
+		var words [][]string
+		for i := range damagedMost + 1 {
+			words = append(words, []string{string(rune('a' + i)), "value"})
+		}
+		right, _, last := tablesOf(t, words...)
+		for _, missing := range []bool{false, true} {
+			p := right
+			p.Fetch = func(
+				ctx context.Context, kind folder.Kind, number uint64, off, n int64, to io.Writer,
+			) error {
+				switch {
+				case number == last:
+					<-ctx.Done()
+					return context.Cause(ctx)
+				case missing:
+					return corrupt.New("object", 0, "it is missing")
+				}
+				return changed(right.Fetch, number)(ctx, kind, number, off, n, to)
+			}
+			disk := memfs.New()
+			if err := Rebuild(t.Context(), disk, "db", p); !errors.Is(err, corrupt.Err) {
+				t.Errorf("error %v", err)
+			}
+			ok(t, Rebuild(t.Context(), disk, "db", right))
+		}
+	})
+}
+
+// TestRebuild_namesAllDamage has tables with a wrong byte, and tables and value files that are
+// missing, or too short.
+func TestRebuild_namesAllDamage(t *testing.T) {
+	big := strings.Join(noise(20), "")
+	p, _, _ := tablesOf(t, []string{"a", "b"}, []string{"c", big}, []string{"d", "e"},
+		[]string{"f", "g"}, []string{"h", "2" + big}, []string{"i", "j"})
+	var files []arrival
+	for _, f := range p.Version.ValueFiles {
+		files = append(files, arrival{f.Kind(), f.Number})
+	}
+	values := len(files)
+	for table := range p.Version.Tables() {
+		files = append(files, arrivalOf(table))
+	}
+	if values == 0 {
+		t.Fatal("there are no value files")
+	}
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		bad := map[arrival]int{}
+		for _, file := range files {
+			if rng.IntN(2) == 0 {
+				bad[file] = 1 + rng.IntN(2) // a value file with a wrong byte may be read as it was
+			}
+		}
+		damaged := p
+		damaged.Fetch = func(
 			ctx context.Context, kind folder.Kind, number uint64, off, n int64, to io.Writer,
 		) error {
-			if number == last {
-				<-ctx.Done()
-				return context.Cause(ctx)
+			file := arrival{kind, number}
+			switch how := bad[file]; {
+			case how == 0:
+				return p.Fetch(ctx, kind, number, off, n, to)
+			case how == 1 && kind == folder.Table:
+				return changed(p.Fetch, number)(ctx, kind, number, off, n, to)
+			case how == 1:
+				if err := p.Fetch(ctx, kind, number, off, n/2, to); err != nil {
+					return err
+				}
 			}
-			return fetch(ctx, kind, number, off, n, to)
+			return corrupt.New("data/"+kind.Name(number), off, "the object is missing, or ends")
 		}
 		disk := memfs.New()
-		if err := Rebuild(t.Context(), disk, "db", p); !errors.Is(err, corrupt.Err) {
-			t.Errorf("error %v", err)
+		err := Rebuild(t.Context(), disk, "db", damaged)
+		if len(bad) == 0 {
+			ok(t, err)
+			continue
 		}
-		ok(t, Rebuild(t.Context(), disk, "db", right))
-	})
+		if !errors.Is(err, corrupt.Err) {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for _, file := range files {
+			want := 0
+			if bad[file] > 0 {
+				want = 1
+			}
+			if got := strings.Count(err.Error(), file.kind.Name(file.number)); got != want {
+				t.Errorf("seed %d: %s is named %d times, want %d: %v", seed, file.kind.Name(file.number),
+					got, want, err)
+			}
+		}
+		ok(t, Rebuild(t.Context(), disk, "db", p))
+	}
 }
 
 // A restore that has failed does not read on what has come.

@@ -13,6 +13,9 @@ const maxFindings = 100
 // Findings is what a check has found to be wrong. The zero value is empty. Not safe for concurrent
 // use.
 type Findings struct {
+	// OneEach leaves out all errors about a file but the first.
+	OneEach bool
+
 	errs []error
 	more int // beyond errs
 	lost map[string]bool
@@ -34,11 +37,18 @@ func (f *Findings) Add(file string, err error) {
 	default:
 		f.more++
 	}
+	if f.OneEach {
+		f.lose(file)
+	}
 }
 
 // Lose adds an error about a whole file. Later errors about the file are left out.
 func (f *Findings) Lose(file string, err error) {
 	f.Add(file, err)
+	f.lose(file)
+}
+
+func (f *Findings) lose(file string) {
 	if f.lost == nil {
 		f.lost = make(map[string]bool)
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -105,13 +107,36 @@ func commitOf(end *object.State, p engine.Position) (uint64, error) {
 func (s *Source) rebuild(
 	ctx context.Context, state *object.State, files vfs.FS, dir string,
 ) error {
-	return engine.Rebuild(ctx, files, dir, engine.Parts{
+	err := engine.Rebuild(ctx, files, dir, engine.Parts{
 		Database: state.Database, Version: state.Version,
 		Fetch: s.fetch,
 		Commits: func(apply func(commit uint64, payload []byte) error) error {
 			return s.log.BatchedCommits(ctx, state, apply)
 		},
 	})
+	if names := objectsOf(err); len(names) > 0 {
+		err = fmt.Errorf("%w\nin the store: %s", err, strings.Join(names, ", "))
+	}
+	return err
+}
+
+// objectsOf returns the names of the objects of the files that an error says are damaged, by the
+// names that they have in a folder.
+func objectsOf(err error) (names []string) {
+	switch e := err.(type) {
+	case *corrupt.Error:
+		kind, number := folder.Parse(filepath.Base(e.File))
+		if name := history.DataName(kind, number); kind.HoldsData() && name != e.File {
+			names = append(names, name)
+		}
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			names = append(names, objectsOf(err)...)
+		}
+	case interface{ Unwrap() error }:
+		return objectsOf(e.Unwrap())
+	}
+	return names
 }
 
 // fetch writes a piece of a file, of the object that holds it. What has come before a request fails
