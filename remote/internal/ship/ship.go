@@ -271,7 +271,7 @@ func (s *Shipper) Stop(ctx context.Context) error {
 	defer s.cargo.release()
 	defer s.engine.Abandon(engine.ErrClosed)
 	s.mu.Lock()
-	ended := s.ended
+	ended, failed := s.ended, s.failed
 	s.mu.Unlock()
 	var err error
 	if ended == nil {
@@ -281,7 +281,7 @@ func (s *Shipper) Stop(ctx context.Context) error {
 	}
 	s.end(engine.ErrClosed)
 	if s.shipped.Load() < s.engine.Local() {
-		return errors.Join(ErrUnshipped, ended, err)
+		return errors.Join(ErrUnshipped, ended, err, failed) // err says only that ctx has ended
 	}
 	return nil
 }
