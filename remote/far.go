@@ -88,10 +88,11 @@ func (c *farConfig) openCache() (*diskcache.Cache, error) {
 	if c.key != nil {
 		limit -= limit / sealedShare
 	}
+	logger := c.logger // and not c, which leads to who reads; see Unwatch
 	config := diskcache.Config{
 		Files: files, Dir: c.dir, Limit: limit,
 		Owner: [32]byte(append(c.database[:], c.origin[:]...)),
-		Warn:  func(err error) { c.logger.Warn("the cache of files in a store fails", "err", err) },
+		Warn:  func(err error) { logger.Warn("the cache of files in a store fails", "err", err) },
 	}
 	cache, err := diskcache.Open(config)
 	if err == nil || !corrupt.IsLasting(err) {
@@ -113,6 +114,7 @@ func (f *far) hurry() { f.ending.Do(func() { close(f.ended) }) }
 // stop lets go of the cache. Files stay readable, and requests that fail are not made again.
 func (f *far) stop() error {
 	f.hurry()
+	f.Unwatch()
 	return f.Stop()
 }
 

@@ -86,6 +86,7 @@ func (r *Reader) takeOverAs(
 		return err
 	}
 	r.closed = true // its files are those of the database now
+	r.far.Unwatch()
 	if err := r.DB.Close(); err != nil {
 		return errors.Join(err, db.Close())
 	}

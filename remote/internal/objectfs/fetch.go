@@ -136,7 +136,7 @@ func (f *Folder) requestFrom(
 ) ([]byte, error) {
 	got, err := store.Get(ctx, file.object, s.from, s.to-s.from)
 	if errors.Is(err, objstore.ErrNotExist) {
-		f.missing()
+		(*f.missing.Load())()
 	}
 	if errors.Is(err, objstore.ErrNotExist) || err == nil && int64(len(got)) < s.to-s.from {
 		return nil, corrupt.New(file.object, s.from, "the object is missing, or ends before %d", s.to)

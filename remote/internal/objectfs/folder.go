@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -31,7 +32,7 @@ type Folder struct {
 	store   objstore.Store
 	cache   *diskcache.Cache
 	maker   func(number uint64) [16]byte
-	missing func()
+	missing atomic.Pointer[func()]
 	ctx     context.Context // of what is fetched ahead
 	cancel  context.CancelFunc
 	flights flights
@@ -45,9 +46,18 @@ var _ vfs.Folder = (*Folder)(nil)
 func New(
 	store objstore.Store, cache *diskcache.Cache, maker func(number uint64) [16]byte, missing func(),
 ) *Folder {
-	f := &Folder{store: store, cache: cache, maker: maker, missing: missing}
+	f := &Folder{store: store, cache: cache, maker: maker}
+	f.missing.Store(&missing)
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f
+}
+
+// Unwatch has nobody told any more that an object is missing. The files, and with them the folder,
+// are reachable until readers of tables are collected; if these were reachable from here, they
+// never would be.
+func (f *Folder) Unwatch() {
+	none := func() {}
+	f.missing.Store(&none)
 }
 
 // OpenSized implements [vfs.Sized]. It makes no request.
