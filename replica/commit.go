@@ -37,6 +37,10 @@ func (t *txn) write() error {
 	if e.Parts, err = t.parts(next.at); err != nil || len(e.Parts) == 0 {
 		return err
 	}
+	if len(e.Parts) > entry.PartsMax {
+		return fmt.Errorf("the transaction changes %d collections, and an entry has at most %d: use "+
+			"several (%w)", len(e.Parts), entry.PartsMax, stoat.ErrTooLarge)
+	}
 	if err := t.mayWrite(next, e); err != nil {
 		return err
 	}
@@ -325,7 +329,9 @@ func (s *state) settle(ops []entry.Op, names []string) []entry.Op {
 			if c.name != name || has || c.kind != entry.OpSet && c.kind != entry.OpKeep {
 				continue
 			}
-			ops = append(ops, entry.Op{Field: i, Kind: c.kind, Value: visible(s.record, c)})
+			if v := visible(s.record, c); v != nil { // else a checkpoint has forgotten the field
+				ops = append(ops, entry.Op{Field: i, Kind: c.kind, Value: v})
+			}
 		}
 	}
 	slices.SortFunc(ops, func(a, b entry.Op) int { return a.Field - b.Field })

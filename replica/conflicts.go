@@ -124,13 +124,18 @@ func (t *txn) concurrent(v *merge.Version) (c Concurrent, err error) {
 }
 
 // Settle settles a conflict in favour of the value that the field has when the transaction commits:
-// set it before or afterwards, or leave it. The collection must be open.
+// set it before or afterwards, or leave it. The collection must be open, with a type that has the
+// field, with the rule that the conflict has.
 func (s *Space) Settle(tx *stoat.Tx, conflict Conflict) error {
 	s.mu.Lock()
 	c := s.collections[conflict.Collection]
 	s.mu.Unlock()
 	if c == nil {
 		return wrap(s.name, fmt.Errorf("collection %q is not open", conflict.Collection))
+	}
+	if !c.settles(&conflict) {
+		return wrap(s.name, fmt.Errorf("the type with which collection %q is open has no field %s "+
+			"with the rule of the conflict: open it with one that has", c.name, conflict.Field))
 	}
 	t, err := s.in(tx)
 	if err != nil {
@@ -146,4 +151,16 @@ func (s *Space) Settle(tx *stoat.Tx, conflict Conflict) error {
 	}
 	touched.keep = append(touched.keep, conflict.Field)
 	return nil
+}
+
+// settles reports whether the type of the collection has the field of a conflict: a field with
+// another rule is another one.
+func (c *collection) settles(conflict *Conflict) bool {
+	kind := entry.OpSet
+	if conflict.Kept {
+		kind = entry.OpKeep
+	}
+	return slices.ContainsFunc(c.columns, func(col column) bool {
+		return col.name == conflict.Field && col.kind == kind
+	})
 }

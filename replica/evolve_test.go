@@ -2,6 +2,7 @@ package replica
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,4 +182,48 @@ func TestOpen_byAnotherDeviceBeginsALog(t *testing.T) {
 	if _, err := Open(p.db, "none", p.options()); !errors.Is(err, ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A conflict is about a field with its rule: a type that has another rule, or not the field, cannot
+// settle it, and a replica that tries says so, and writes nothing that others cannot read.
+func TestSettle_ofAFieldWithAnotherRule(t *testing.T) {
+	type keeping struct {
+		ID   int64  `stoat:"id,key"`
+		Name string `stoat:"name,merge=keep"`
+	}
+	type setting struct {
+		ID   int64  `stoat:"id,key"`
+		Name string `stoat:"name"`
+	}
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	kept := collectionOf[keeping](a)
+	a.update(func(tx *stoat.Tx) error { return kept.Put(tx, &keeping{1, "a"}) })
+	there := collectionOf[keeping](b)
+	b.update(func(tx *stoat.Tx) error { return there.Put(tx, &keeping{1, "b"}) })
+	meet(t, a, b)
+	settle := func() error {
+		return a.db.Update(func(tx *stoat.Tx) error {
+			for c, err := range a.space.Conflicts(tx) {
+				if err = errors.Join(err, a.space.Settle(tx, c)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	collectionOf[setting](a)
+	if err := settle(); err == nil || !strings.Contains(err.Error(), "no field name") {
+		t.Errorf("with another rule: %v", err)
+	}
+	collectionOf[struct {
+		ID int64 `stoat:"id,key"`
+	}](a)
+	if err := settle(); err == nil {
+		t.Error("a type without the field settles it")
+	}
+	collectionOf[keeping](a)
+	must(t, settle())
+	meet(t, a, b)
+	agree(t, a, b)
 }

@@ -3,11 +3,14 @@ package replica
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/record"
+	"github.com/stoatdb/stoat/replica/internal/entry"
 )
 
 // textByKey is a record whose key and content have any size.
@@ -42,6 +45,61 @@ func TestCollection_ofRecordsOfAnySize(t *testing.T) {
 	}
 	meet(t, a, b)
 	agree(t, a, b)
+}
+
+// A transaction changes as many collections as an entry has parts; one more would make a log that
+// nobody can read.
+func TestCollection_ofWhichATransactionChangesMany(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	var all []*record.Collection[textByKey]
+	for i := range entry.PartsMax + 1 {
+		texts, err := Collection[textByKey](a.space, fmt.Sprint("texts", i), nil)
+		must(t, err)
+		all = append(all, texts)
+	}
+	put := func(into []*record.Collection[textByKey]) error {
+		return a.db.Update(func(tx *stoat.Tx) error {
+			for _, texts := range into {
+				must(t, texts.Put(tx, &textByKey{Key: "a"}))
+			}
+			return nil
+		})
+	}
+	if err := put(all); !errors.Is(err, stoat.ErrTooLarge) || !strings.Contains(err.Error(), "65") {
+		t.Errorf("too many: %v", err)
+	}
+	must(t, put(all[1:]))
+	meet(t, a, b)
+	agree(t, a, b)
+}
+
+// Options that no space can have are named in the error.
+func TestCreate_saysWhichOptionIsWrong(t *testing.T) {
+	db, err := stoat.OpenMemory(nil)
+	must(t, err)
+	defer func() { must(t, db.Close()) }()
+	device := testDevice([32]byte{1})
+	id := device.ID()
+	for _, c := range []struct {
+		opts Options
+		says string
+	}{
+		{Options{EntryMax: 5}, "Options.EntryMax is 5:"},
+		{Options{EntryMax: -5}, "Options.EntryMax is -5:"},
+		{Options{EntryMax: 1 << 30}, "Options.EntryMax is 1073741824:"},
+		{Options{Quorum: 2}, "Options.Quorum is 2:"},
+		{Options{Quorum: -1}, "Options.Quorum is -1:"},
+		{Options{Roots: []DeviceID{{9}, id, {9}}}, "has the device " + DeviceID{9}.String()},
+		{Options{Roots: make([]DeviceID, 33)}, "Options.Roots has 33 devices"},
+		{Options{Trusted: true, Quorum: 1}, "Options.Trusted is set"},
+		{Options{Trusted: true, Roots: []DeviceID{id}}, "Options.Trusted is set"},
+	} {
+		c.opts.Device = device
+		if _, err := Create(db, "team", &c.opts); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("got %v, want %q in it", err, c.says)
+		}
+	}
 }
 
 // A device whose clock was years ahead goes on by joining the space again, once the clock is set.

@@ -113,18 +113,10 @@ func Create(db *stoat.DB, name string, opts *Options) (*Space, error) {
 	if opts == nil || opts.Device == nil {
 		return nil, wrap(name, errNoDevice)
 	}
-	about := &entry.Space{Trusted: opts.Trusted, Quorum: uint64(opts.Quorum),
-		EntryMax: uint64(cmp.Or(opts.EntryMax, entry.EntryMaxLeast))}
-	for _, id := range opts.Roots {
-		about.Roots = append(about.Roots, id)
+	about, err := opts.founding()
+	if err != nil {
+		return nil, wrap(name, err)
 	}
-	if len(about.Roots) == 0 && !opts.Trusted {
-		about.Roots = [][32]byte{opts.Device.ID()}
-	}
-	if !opts.Trusted {
-		about.Quorum = max(about.Quorum, 1)
-	}
-	slices.SortFunc(about.Roots, func(a, b [32]byte) int { return bytes.Compare(a[:], b[:]) })
 	if _, err := io.ReadFull(newSpace(db, name, opts).random, about.Salt[:]); err != nil {
 		return nil, wrap(name, err)
 	}
@@ -133,6 +125,40 @@ func Create(db *stoat.DB, name string, opts *Options) (*Space, error) {
 		return nil, wrap(name, err)
 	}
 	return found(db, name, about.ID(), described, opts)
+}
+
+// founding returns the description of a space that is created with the options, without its salt.
+func (o *Options) founding() (*entry.Space, error) {
+	about := &entry.Space{Trusted: o.Trusted, Quorum: uint64(o.Quorum),
+		EntryMax: uint64(cmp.Or(o.EntryMax, entry.EntryMaxLeast))}
+	for _, id := range o.Roots {
+		about.Roots = append(about.Roots, id)
+	}
+	if len(about.Roots) == 0 && !o.Trusted {
+		about.Roots = [][32]byte{o.Device.ID()}
+	}
+	if !o.Trusted {
+		about.Quorum = uint64(max(o.Quorum, 1))
+	}
+	slices.SortFunc(about.Roots, func(a, b [32]byte) int { return bytes.Compare(a[:], b[:]) })
+	switch n := len(about.Roots); {
+	case o.EntryMax != 0 && (o.EntryMax < entry.EntryMaxLeast || o.EntryMax > entry.SizeMax):
+		return nil, fmt.Errorf("Options.EntryMax is %d: it is from 1 MiB to 16 MiB", o.EntryMax)
+	case o.Trusted && (n > 0 || o.Quorum != 0):
+		return nil, errors.New("Options.Trusted is set: a trusted space has no Roots and no Quorum")
+	case o.Quorum < 0 || !o.Trusted && o.Quorum > n:
+		return nil, fmt.Errorf("Options.Quorum is %d: it is at most the number of roots, %d",
+			o.Quorum, n)
+	case n > entry.RootsMax:
+		return nil, fmt.Errorf("Options.Roots has %d devices: at most %d found a space", n,
+			entry.RootsMax)
+	}
+	for i := range about.Roots {
+		if i > 0 && about.Roots[i] == about.Roots[i-1] {
+			return nil, fmt.Errorf("Options.Roots has the device %s twice", DeviceID(about.Roots[i]))
+		}
+	}
+	return about, nil
 }
 
 // Join creates a replica of a space that exists elsewhere. What others wrote arrives with the

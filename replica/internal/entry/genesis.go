@@ -54,7 +54,7 @@ const EntryMaxLeast = 1 << 20
 
 // Limits of spaces.
 const (
-	rootsMax     = 32
+	RootsMax     = 32
 	spaceVersion = 1
 	modeSealed   = 0 // the mode of a space whose entries are sealed
 	modeTrusted  = 1 // of a trusted one; others are reserved
@@ -88,7 +88,7 @@ func ParseSpace(p []byte) (*Space, error) {
 		r.Fail("an entry limit of %d bytes is not between %d and %d", s.EntryMax, EntryMaxLeast, SizeMax)
 	}
 	s.Quorum = r.Uvarint()
-	s.Roots = make([][32]byte, r.Count(rootsMax, 32))
+	s.Roots = make([][32]byte, r.Count(RootsMax, 32))
 	for i := range s.Roots {
 		s.Roots[i] = r.Hash()
 		if i > 0 && string(s.Roots[i][:]) <= string(s.Roots[i-1][:]) {
