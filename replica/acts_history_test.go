@@ -90,7 +90,7 @@ func (h *history) scopes() (all []Scope) {
 	if h.rng.IntN(3) == 0 {
 		return nil
 	}
-	s := In([]string{"tasks", "others", ""}[h.rng.IntN(3)])
+	s := In([][]string{{"tasks"}, {"others"}, nil}[h.rng.IntN(3)]...)
 	switch h.rng.IntN(8) {
 	case 0:
 		s = s.Prefix(tuple.AppendInt(nil, 1))

@@ -57,15 +57,28 @@ func (everyone) String() string { return "anyone" }
 // Scope is the part of a space to which a grant extends: collections, or some of what is in them.
 // Its methods return narrower scopes. Limits to keys, fields and deletions are for writing; reading
 // is by whole collections.
-type Scope struct{ areas []entry.Area }
+type Scope struct {
+	areas []entry.Area
+	err   error // of what would be wider than it looks
+}
+
+// Errors of scopes.
+var (
+	errNoScope = errors.New("a Scope is not set: begin with In, or give none for the whole space")
+	errNoName  = errors.New("a name given to In is empty: without names, it is all collections")
+	errNoField = errors.New("Fields has no names: leave it out for all fields")
+)
 
 // In returns the scope of some collections; without names, of all.
 func In(collections ...string) Scope {
 	if len(collections) == 0 {
-		collections = []string{""}
+		return Scope{areas: []entry.Area{{}}}
 	}
 	var s Scope
 	for _, name := range collections {
+		if name == "" {
+			s.err = errNoName
+		}
 		s.areas = append(s.areas, entry.Area{Collection: name})
 	}
 	return s
@@ -99,6 +112,9 @@ func (s Scope) NoDelete() Scope {
 // Fields narrows the scope to fields, by the first names that they had. Records can be created, not
 // deleted.
 func (s Scope) Fields(names ...string) Scope {
+	if len(names) == 0 {
+		s.err = errNoField
+	}
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	return s.narrow(func(a *entry.Area) { a.Fields = names })
 }
@@ -168,12 +184,9 @@ func (s *Space) grant(tx *stoat.Tx, to Principal, right Right, scopes []Scope) e
 		return err
 	}
 	g := &entry.Grant{To: to.principal(), Right: entry.Right(right)}
-	for _, scope := range scopes {
-		g.Scope = append(g.Scope, scope.areas...)
+	if g.Scope, err = areasOf(scopes); err != nil {
+		return fmt.Errorf("grant: %w", err)
 	}
-	slices.SortFunc(g.Scope, func(a, b entry.Area) int {
-		return bytes.Compare(a.Append(nil), b.Append(nil))
-	})
 	if _, err := entry.ParseAct((&entry.Act{Grant: g}).Entry()); err != nil {
 		return fmt.Errorf("grant: %w", err)
 	}
@@ -187,6 +200,20 @@ func (s *Space) grant(tx *stoat.Tx, to Principal, right Right, scopes []Scope) e
 		g.Under = &above.At
 	}
 	return a.add(entry.Act{Grant: g})
+}
+
+// areasOf returns the areas of scopes in order.
+func areasOf(scopes []Scope) (all []entry.Area, err error) {
+	for _, scope := range scopes {
+		if len(scope.areas) == 0 {
+			return nil, errNoScope
+		}
+		all, err = append(all, scope.areas...), errors.Join(err, scope.err)
+	}
+	compare := func(a, b entry.Area) int { return bytes.Compare(a.Append(nil), b.Append(nil)) }
+	slices.SortFunc(all, compare)
+	same := func(a, b entry.Area) bool { return compare(a, b) == 0 }
+	return slices.CompactFunc(all, same), err
 }
 
 // Revoke ends all grants to a device, or to [Anyone]. Of its logs, what this replica has now
@@ -286,10 +313,29 @@ func (s *Space) Endorse(tx *stoat.Tx, act EntryID) error {
 		e.Hash, err = a.t.hashOf(number, act.Seq)
 	}
 	if err == nil {
+		err = a.t.endorsable(spot{number, act.Seq})
+	}
+	if err == nil {
 		err = a.add(entry.Act{Endorse: e})
 	}
 	return wrap(s.name, err)
 }
+
+// endorsable returns an error unless an entry is a grant or a revocation.
+func (t *txn) endorsable(at spot) error {
+	e, err := t.entry(at.log, at.seq)
+	if err != nil || e.Kind != entry.KindControl {
+		return cmp.Or(err, errNoAct)
+	}
+	act, err := entry.ParseAct(e)
+	if err == nil && act.Grant == nil && act.Revoke == nil {
+		err = errNoAct
+	}
+	return err
+}
+
+// errNoAct reports an entry to which nobody can consent.
+var errNoAct = errors.New("the entry is no grant and no revocation")
 
 // May reports whether a device has a right to a collection, as far as this replica knows now; an
 // empty name stands for any collection. Limits to keys, fields and deletions are not looked at.

@@ -67,7 +67,7 @@ func granted(tree *rights.Tree, g *rights.Grant) Granted {
 		all.Under = &under
 	}
 	for i := range act.Scope {
-		all.Scopes = append(all.Scopes, Scope{act.Scope[i : i+1 : i+1]})
+		all.Scopes = append(all.Scopes, Scope{areas: act.Scope[i : i+1 : i+1]})
 	}
 	for f, why := range tree.Ends(g.At) {
 		all.Ends = append(all.Ends, Revoked{idOf(f.At), f.Device, why})

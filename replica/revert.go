@@ -60,7 +60,10 @@ func (f *Filter) check() (key []byte, err error) {
 	case f.Key != nil && f.Collection == "":
 		return nil, errors.New("the filter has a key without a collection: name the collection")
 	case f.Key != nil:
-		return encodeKey(f.Key)
+		if key, err = encodeKey(f.Key); err == nil && len(key) == 0 {
+			err = errors.New("the key of the filter is empty: it would revert the whole collection")
+		}
+		return key, err
 	case f.Collection == "" && f.Log == LogID{} && f.Device == DeviceID{} && f.From.IsZero() &&
 		f.To.IsZero():
 		return nil, errors.New("the filter is empty: it would revert everything")

@@ -218,3 +218,16 @@ func TestRevert_ofWhatDoesNotCountBehindACheckpoint(t *testing.T) {
 		t.Errorf("the record is %+v", a.get(1))
 	}
 }
+
+// An empty key does not stand for all records.
+func TestRevert_refusesAnEmptyKey(t *testing.T) {
+	p := newPeer(t, nil)
+	p.put(task{ID: 1})
+	err := p.db.Update(func(tx *stoat.Tx) error {
+		_, err := p.space.Revert(tx, Filter{Collection: "tasks", Key: tuple.Tuple{}})
+		return err
+	})
+	if err == nil || p.get(1) == nil {
+		t.Errorf("it returns %v, and leaves %v", err, p.get(1))
+	}
+}

@@ -125,3 +125,42 @@ func TestGrant_isMadeByARootUnderAnother(t *testing.T) {
 		}
 	}
 }
+
+// What looks like the narrowing of a grant never grants more than a caller meant.
+func TestGrant_refusesScopesThatAreWiderThanTheyLook(t *testing.T) {
+	a := newPeer(t, nil)
+	guest := newGuest(t, a)
+	device := testDevice(guest.seed).ID()
+	grant := func(scopes ...Scope) error {
+		return a.db.Update(func(tx *stoat.Tx) error {
+			return a.space.Grant(tx, device, Write, scopes...)
+		})
+	}
+	for says, scopes := range map[string][]Scope{
+		"not set":      {In("tasks"), {}},
+		"has no names": {In("tasks").Fields()},
+		"is empty":     {In("tasks", "")},
+	} {
+		if err := grant(scopes...); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %q in it", err, says)
+		}
+	}
+	must(t, grant(In("tasks"), In("tasks").Fields("title"), In("tasks")))
+}
+
+// Only acts that need it can be endorsed, so a wrong number is not taken for consent.
+func TestEndorse_refusesWhatIsNoAct(t *testing.T) {
+	a := newPeer(t, nil)
+	a.put(task{ID: 1})
+	a.update(func(tx *stoat.Tx) error { return a.space.Grant(tx, Anyone, Read) })
+	for seq, fails := range []bool{true, true, false} {
+		err := a.db.Update(func(tx *stoat.Tx) error {
+			heads, err := a.space.Heads(tx)
+			must(t, err)
+			return a.space.Endorse(tx, EntryID{heads[0].Log, uint64(seq)})
+		})
+		if (err != nil) != fails {
+			t.Errorf("entry %d: %v", seq, err)
+		}
+	}
+}
