@@ -75,6 +75,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (
 	if body.left, err = s.postRoom(peer); err != nil {
 		return s, peer, http.StatusInternalServerError, err
 	}
+	body.wait(postPatience)
 	in := newIntake(r.Context(), s, f)
 	in.from.Device = peer
 	lacks, refused, err := s.unpackBehind(in, id, described)

@@ -15,7 +15,7 @@ import (
 const (
 	postFirst    = 4 << 10  // bytes of a request that are read before its space is known
 	postStranger = 1 << 20  // bytes of a request of a device that may not read the space
-	postEach     = 64 << 10 // bytes that must arrive, or be read, within postPatience
+	postEach     = 16 << 10 // bytes that must arrive, or be read, within postPatience
 	postPatience = time.Minute
 )
 

@@ -89,10 +89,12 @@ func TestAttack14_requestsWithoutEnd(t *testing.T) {
 type timed struct {
 	*httptest.ResponseRecorder
 	reading, writing []time.Duration // from now on
+	sent             *endless        // the request
+	read             []int           // bytes of it, at each deadline for reading
 }
 
 func (w *timed) SetReadDeadline(at time.Time) error {
-	w.reading = append(w.reading, time.Until(at))
+	w.reading, w.read = append(w.reading, time.Until(at)), append(w.read, w.sent.read)
 	return nil
 }
 
@@ -111,16 +113,19 @@ func TestAttack14_slowRequests(t *testing.T) {
 	must(t, a.space.Seal())
 	body, err := a.space.packet(t.Context(), &parcel{since: Vector{}, most: postBytes})
 	must(t, err)
-	w := &timed{ResponseRecorder: httptest.NewRecorder()}
-	Handler([]*Space{server.space}, nil).ServeHTTP(w, a.signedRequest(body))
+	r := a.signedRequest(body)
+	sent := &endless{first: r.Body}
+	r.Body = io.NopCloser(io.LimitReader(sent, int64(len(body))))
+	w := &timed{ResponseRecorder: httptest.NewRecorder(), sent: sent}
+	Handler([]*Space{server.space}, nil).ServeHTTP(w, r)
 	if w.Code != http.StatusOK {
 		t.Fatalf("status %d: %s", w.Code, w.Body)
 	}
 	if n := len(body) / postEach; len(w.reading) < 2 || len(w.reading) > n+2 || len(w.writing) < 2 {
 		t.Fatalf("%d bytes: deadlines %v, %v", len(body), w.reading, w.writing)
 	}
-	if first := w.reading[0]; first > handshakeMax {
-		t.Errorf("at first, it has %s", first)
+	if first := w.reading[0]; first > handshakeMax || w.read[1] > postFirst {
+		t.Errorf("at first, it has %s, for %d bytes", first, w.read[1])
 	}
 	for _, d := range append(w.reading[1:], w.writing[:len(w.writing)-1]...) {
 		if d > postPatience {

@@ -120,5 +120,9 @@ func refusal(url string, answer *http.Response) error {
 			return fmt.Errorf("%s: %q: %w", url, reason, known)
 		}
 	}
-	return fmt.Errorf("%s: %q: %q", url, answer.Status, reason)
+	err := fmt.Errorf("%s: %q: %q", url, answer.Status, reason)
+	if answer.StatusCode == http.StatusRequestEntityTooLarge {
+		err = fmt.Errorf("%w: if a proxy says so, raise its limit, or use Sync", err)
+	}
+	return err
 }

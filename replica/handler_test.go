@@ -191,6 +191,31 @@ func TestPost_ofMuch(t *testing.T) {
 	agree(t, server, a)
 }
 
+// A proxy that refuses large requests makes them smaller.
+func TestPost_throughAProxyThatRefusesLargeRequests(t *testing.T) {
+	server := newPeer(t, nil)
+	a := newPeer(t, server)
+	for i := range int64(8) {
+		a.put(task{ID: i, Note: strings.Repeat("note ", 75_000)})
+	}
+	handler := Handler([]*Space{server.space}, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > 600<<10 {
+			http.Error(w, "too large", http.StatusRequestEntityTooLarge)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	must(t, Post(t.Context(), a.space, web.URL, nil))
+	agree(t, server, a)
+	a.put(task{ID: 9, Note: strings.Repeat("note ", 200_000)}) // an entry cannot be sent in parts
+	if err := Post(t.Context(), a.space, web.URL, nil); err == nil ||
+		!strings.Contains(err.Error(), "limit") {
+		t.Errorf("an entry that never fits: %v", err)
+	}
+}
+
 func TestPost_refusesWhoIsNotMeant(t *testing.T) {
 	server := newPeer(t, nil)
 	a := newPeer(t, server)

@@ -22,6 +22,7 @@ import (
 // Requests and answers are files of [Export], limited in size and signed by devices.
 const (
 	postBytes = 4 << 20              // of runs in a request or an answer, about
+	postLeast = 64 << 10             // the same, through a proxy that refuses larger requests
 	postMax   = frameMax + postBytes // of a request or an answer
 )
 
@@ -53,7 +54,7 @@ func Post(ctx context.Context, s *Space, url string, opts *PostOptions) error {
 	}
 	err := s.Seal()
 	if err == nil {
-		err = (&poster{ctx: ctx, space: s, url: url, opts: opts}).run()
+		err = (&poster{ctx: ctx, space: s, url: url, opts: opts, most: postBytes}).run()
 	}
 	return wrap(s.name, err)
 }
@@ -64,6 +65,7 @@ type poster struct {
 	space  *Space
 	url    string
 	opts   *PostOptions
+	most   int      // bytes of runs in a request, about
 	theirs *parcel  // what the server lacks; nil: not known yet
 	server DeviceID // who has answered
 	denied error    // why the server is given nothing, if it is not
@@ -106,23 +108,12 @@ func (v Vector) lacks(other Vector) (n uint64) {
 // ask makes one request, and merges the answer. Refused is about entries that are not valid, here
 // or there, and about files that come too early.
 func (p *poster) ask() (refused, err error) {
-	to, err := p.parcel()
-	if err != nil {
-		return nil, err
+	answer, signature, err := p.exchange()
+	for err == nil && answer.StatusCode == http.StatusRequestEntityTooLarge && p.most > postLeast {
+		p.most /= 2 // a proxy may take less than the server
+		_ = answer.Body.Close()
+		answer, signature, err = p.exchange()
 	}
-	body, err := p.space.packet(p.ctx, to)
-	if err != nil {
-		return nil, err
-	}
-	request, signature, err := p.request(body)
-	if err != nil {
-		return nil, err
-	}
-	client := p.opts.Client
-	if client == nil {
-		client = http.DefaultClient
-	}
-	answer, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +127,8 @@ func (p *poster) ask() (refused, err error) {
 	}
 	in := newSignedBody(answer.Body, digest)
 	in.left = postMax + 1
-	if body, err = io.ReadAll(in); err == nil {
+	body, err := io.ReadAll(in)
+	if err == nil {
 		err = in.end()
 	}
 	if err != nil {
@@ -152,6 +144,28 @@ func (p *poster) ask() (refused, err error) {
 	return refused, err
 }
 
+// exchange sends a request, and returns the answer and the signature of the request.
+func (p *poster) exchange() (*http.Response, []byte, error) {
+	to, err := p.parcel()
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := p.space.packet(p.ctx, to)
+	if err != nil {
+		return nil, nil, err
+	}
+	request, signature, err := p.request(body)
+	if err != nil {
+		return nil, nil, err
+	}
+	client := p.opts.Client
+	if client == nil {
+		client = http.DefaultClient
+	}
+	answer, err := client.Do(request)
+	return answer, signature, err
+}
+
 // parcel returns what to send: no runs before the server has proven who it is, nor if it may not
 // read the space.
 func (p *poster) parcel() (to *parcel, err error) {
@@ -164,6 +178,7 @@ func (p *poster) parcel() (to *parcel, err error) {
 		to.since = p.theirs.since
 		return to, err
 	}
+	p.theirs.most = p.most
 	return p.theirs, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
@@ -55,13 +56,14 @@ func appendFrame(dst []byte, k kind, payload []byte) []byte {
 // readSize is the size of the buffer of a connection: what a session keeps while it is idle.
 const readSize = 512
 
-// readFrame reads a frame. The payload is the caller's. Begun is called after the first byte.
-func readFrame(r *bufio.Reader, begun func()) (k kind, payload []byte, err error) {
+// readFrame reads a frame. The payload is the caller's. Moved is called after the first byte, and
+// again behind each partMax bytes of the payload.
+func readFrame(r *bufio.Reader, moved func()) (k kind, payload []byte, err error) {
 	first, err := r.ReadByte()
 	if err != nil {
 		return 0, nil, fmt.Errorf("read from the peer: %w", err)
 	}
-	begun()
+	moved()
 	var head [3]byte // of the length: at most FrameMax
 	for i := range head {
 		if head[i], err = r.ReadByte(); err != nil {
@@ -76,8 +78,11 @@ func readFrame(r *bufio.Reader, begun func()) (k kind, payload []byte, err error
 		return 0, nil, broken("a frame of %d bytes", n)
 	}
 	payload = make([]byte, n)
-	if _, err := io.ReadFull(r, payload); err != nil {
-		return 0, nil, cutOff(err)
+	for part := range slices.Chunk(payload, partMax) {
+		if _, err := io.ReadFull(r, part); err != nil {
+			return 0, nil, cutOff(err)
+		}
+		moved()
 	}
 	return kind(first), payload, nil
 }

@@ -5,14 +5,16 @@ import (
 	"time"
 )
 
-// patience is how long a peer may take for what it has begun: a frame, the handshake, reading what
-// is written to it; and with Config.Once, for whatever is to come next.
+// patience is how long a peer may take for what it has begun: partMax bytes of a frame, or the rest
+// of it, the handshake, reading what is written to it; and with Config.Once, for whatever is to
+// come next.
 const patience = time.Minute
 
-// writeMax is how many bytes a peer must read within the patience of this side.
-const writeMax = 16 << 10
+// partMax is how many bytes a peer must send or read within the patience of this side: fewer than
+// the slowest connections carry.
+const partMax = 16 << 10
 
-// watchdog closes a connection whose peer takes too long. It is not safe for concurrent use.
+// watchdog closes a connection whose peer takes too long. It is safe for concurrent use.
 type watchdog struct {
 	timer *time.Timer
 	after time.Duration
@@ -31,16 +33,18 @@ func (w *watchdog) watch() { w.timer.Reset(w.after) }
 // rest waits for nothing.
 func (w *watchdog) rest() { w.timer.Stop() }
 
-// writePatiently writes p, as long as the peer goes on reading.
+// writePatiently writes p, as long as the peer goes on reading. It need not say anything meanwhile.
 func (s *Session) writePatiently(p []byte) error {
 	defer s.writing.rest()
 	for len(p) > 0 {
 		s.writing.watch()
-		n, err := s.conn.Write(p[:min(len(p), writeMax)])
+		n, err := s.conn.Write(p[:min(len(p), partMax)])
 		if err != nil {
 			return err
 		}
-		p = p[n:]
+		if p = p[n:]; s.config.Once {
+			s.reading.watch()
+		}
 	}
 	return nil
 }

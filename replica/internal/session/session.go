@@ -112,6 +112,7 @@ func (s *Session) Run(ctx context.Context, conn io.ReadWriteCloser) error {
 	}
 	timer := time.AfterFunc(farewell, func() { _ = conn.Close() })
 	wrote := <-written
+	s.reading.rest()
 	timer.Stop()
 	_ = conn.Close()
 	s.work.Wait()
