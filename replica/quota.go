@@ -36,8 +36,9 @@ type Offer struct {
 // usage is what a replica has taken, of a device or in all.
 type usage struct {
 	logs, stored int64
-	// Entries and bytes that may be taken now; below zero after a run that was larger.
-	entries, bytes int64
+	// Entries and bytes that may be taken now; below zero after a run that was larger. What a short
+	// time adds is less than one.
+	entries, bytes float64
 	filled         time.Time
 }
 
@@ -144,8 +145,8 @@ func (a *incoming) count(t *txn, v *verified, known int, logs int64) error {
 		return fmt.Errorf("all devices: %w", why)
 	}
 	for _, one := range []*usage{of, &u.all} {
-		one.entries -= int64(len(v.entries) - known)
-		one.bytes -= size
+		one.entries -= float64(len(v.entries) - known)
+		one.bytes -= float64(size)
 	}
 	a.taking.take(v.device, logs, size)
 	return nil
@@ -215,8 +216,8 @@ func (u *usage) fill(q Quota, now time.Time) {
 		return
 	}
 	u.filled = now
-	add := func(have, each int64) int64 {
-		return min(have+int64(float64(each)*passed.Seconds()), each)
+	add := func(have float64, each int64) float64 {
+		return min(have+float64(each)*passed.Seconds(), float64(each))
 	}
 	u.entries, u.bytes = add(u.entries, q.Entries), add(u.bytes, q.Bytes)
 }

@@ -222,3 +222,15 @@ func TestQuota_endsNoSession(t *testing.T) {
 	meet(t, a, b)
 	agree(t, a, b)
 }
+
+// A quota fills at its rate, however often somebody asks.
+func TestQuota_fillsHoweverOftenItIsAsked(t *testing.T) {
+	quota := Quota{Entries: 10, Bytes: 10}
+	u := &usage{filled: noon, entries: -4, bytes: -4} // 10 a second add up to 5
+	for i := range 50 {
+		u.fill(quota, noon.Add(time.Duration(i+1)*10*time.Millisecond))
+	}
+	if u.exceeds(quota, 0, 0) != nil {
+		t.Errorf("after half a second, %v entries and %v bytes may be taken", u.entries, u.bytes)
+	}
+}
