@@ -207,25 +207,7 @@ func (t *txn) coverable(before *horizon) (vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	index := map[uint32]int{}
-	for i, h := range heads {
-		index[h.number] = i
-	}
-	known := map[spot][]uint64{}
-	cut, err := barrier.Greatest(logs, func(log int, seq uint64) ([]uint64, error) {
-		at := spot{heads[log].number, seq}
-		if known[at] == nil {
-			v, err := t.seenBy(at, before)
-			if err != nil {
-				return nil, err
-			}
-			known[at] = make([]uint64, len(heads))
-			for number, n := range v {
-				known[at][index[number]] = n
-			}
-		}
-		return known[at], nil
-	})
+	cut, err := barrier.Greatest(logs, newPasts(t, heads, before).of)
 	if err != nil {
 		return nil, err
 	}
@@ -240,25 +222,6 @@ func (t *txn) coverable(before *horizon) (vector, error) {
 		err = ErrNoCheckpoint
 	}
 	return covers, err
-}
-
-// seenBy returns the vector of an entry, given that it has seen all that the horizon covers if it
-// has seen its tops.
-func (t *txn) seenBy(at spot, before *horizon) (vector, error) {
-	if before != nil && at.seq < before.covers[at.log] {
-		return before.covers, nil // nothing behind the horizon is asked about
-	}
-	v, err := t.vectorOf(at)
-	if err != nil || before == nil {
-		return v, err
-	}
-	seen, err := t.hasSeen(at, before)
-	if err == nil && seen {
-		for log, n := range before.covers {
-			v[log] = max(v[log], n)
-		}
-	}
-	return v, err
 }
 
 // barrierLogs returns the logs as the search for a barrier sees them.
