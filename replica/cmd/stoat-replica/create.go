@@ -16,6 +16,7 @@ func createCommand() *command {
 	flags := cmdline.NewFlags()
 	o := &target{}
 	o.deviceFlag(flags)
+	o.databaseFlag(flags)
 	asJSON := jsonFlag(flags)
 	var roots []replica.DeviceID
 	flags.Func("root", "a founding device, by its `ID`; repeatable; default: this one",
@@ -50,8 +51,10 @@ func joinCommand() *command {
 	flags := cmdline.NewFlags()
 	o := &target{}
 	o.deviceFlag(flags)
+	o.databaseFlag(flags)
 	asJSON := jsonFlag(flags)
-	collections := flags.String("collections", "", "hold only these collections, with commas between")
+	var collections string
+	textFlag(flags, &collections, "collections", "hold only these collections, with commas between")
 	return &command{
 		Name: "join", Arguments: "DB NAME SPACE",
 		Summary: "join a space by its id, in a new database if need be",
@@ -65,11 +68,11 @@ with the first sync or import.`,
 				return cmdline.Usagef("SPACE: %v", err)
 			}
 			var holds []string
-			if *collections != "" {
-				holds = namesOf(*collections)
+			if collections != "" {
+				holds = namesOf(collections)
 			}
 			if slices.Contains(holds, "") {
-				return cmdline.Usagef("-collections has an empty name: %q", *collections)
+				return cmdline.Usagef("-collections has an empty name: %q", collections)
 			}
 			return found(s, o, args[0], args[1], *asJSON, func(db *stoat.DB, opts *replica.Options) (
 				*replica.Space, error,
@@ -97,7 +100,7 @@ func found(s *stdio, o *target, dir, name string, asJSON bool,
 	if err != nil {
 		return err
 	}
-	db, err := openDB(dir, nil)
+	db, err := o.openDB(dir, &stoat.Options{})
 	if err != nil {
 		return err
 	}

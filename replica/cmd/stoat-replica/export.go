@@ -65,7 +65,7 @@ func (o *target) viewSealed(s *stdio, dir string, fn func(*replica.Space) error)
 	device, err := loadKeyFile(o.device)
 	if err == nil {
 		var db *stoat.DB
-		if db, err = openExisting(dir); err == nil {
+		if db, err = o.openExisting(dir); err == nil {
 			space, err := o.open(db, device)
 			if err == nil {
 				err = fn(space)
@@ -129,8 +129,8 @@ func importCommand() *command {
 		Name: "import", Arguments: "DB FILE", Summary: "merge a file that export wrote",
 		Details: `
 "-" is standard input. The space must have been created or joined here. To
-import a file again does no harm. If a file has a checkpoint, an import that was
-cut off goes on where it was.`,
+import a file again does no harm, and FILE may be several, one after the other.
+If one has a checkpoint, an import that was cut off goes on where it was.`,
 		Min: 2, Max: 2, Flags: flags,
 		Run: func(ctx context.Context, s *stdio, args []string) error {
 			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
@@ -162,9 +162,17 @@ func importFrom(ctx context.Context, s *stdio, space *replica.Space, name string
 		in, size = f, info.Size()
 	}
 	line := newProgress(s, "import", size)
-	var r io.Reader = bufio.NewReaderSize(&counted{r: in, line: line}, 1<<16)
+	r := bufio.NewReaderSize(&counted{r: in, line: line}, 1<<16)
 	err := replica.Import(ctx, space, r)
+	for err == nil {
+		if _, err = r.Peek(1); err == nil {
+			err = replica.Import(ctx, space, r)
+		}
+	}
 	line.Finish()
+	if errors.Is(err, io.EOF) { // the error of Import is another one
+		return nil
+	}
 	return err
 }
 

@@ -90,10 +90,10 @@ func grantCommand() *command {
 	var f scopeFlags
 	flags.Func("in", "only the `COLLECTION`; repeatable", func(name string) error {
 		f.collections = append(f.collections, name)
-		return nil
+		return errIfEmpty(name)
 	})
-	flags.StringVar(&f.prefix, "prefix", "", "only records whose keys begin with the fields of `KEY`")
-	flags.StringVar(&f.fields, "fields", "", "only these `FIELDS`, like title,done")
+	textFlag(flags, &f.prefix, "prefix", "only records whose keys begin with the fields of `KEY`")
+	textFlag(flags, &f.fields, "fields", "only these `FIELDS`, like title,done")
 	flags.BoolVar(&f.own, "own", false, "only records whose keys begin with the id of the device")
 	flags.BoolVar(&f.noDelete, "no-delete", false, "no deletions")
 	return &command{

@@ -26,6 +26,24 @@ func TestUpdate_refusesTheKeyOfAnotherDevice(t *testing.T) {
 	}
 }
 
+// An empty variable of a script makes no command do more than was meant.
+func TestFlags_thatNarrowAreNotEmpty(t *testing.T) {
+	a := newStore(t, nil)
+	a.put(item{Name: "milk", Amount: 1})
+	before := output(t, "heads", a.db)
+	for _, flag := range []string{"-in", "-prefix", "-fields"} {
+		fails(t, exitUsage, []string{"grant", "-device", a.key, a.db, a.device, "write", flag, ""}, flag)
+	}
+	for _, flag := range []string{"-in", "-log", "-by", "-key"} {
+		fails(t, exitUsage, []string{"revert", "-device", a.key, "-since", "1h", flag, "", a.db}, flag)
+	}
+	join := []string{"join", "-device", a.key, a.db, "x", a.id(), "-collections", ""}
+	fails(t, exitUsage, join, "-collections")
+	if after := output(t, "heads", a.db); after != before {
+		t.Errorf("the logs were\n%sand are\n%s", before, after)
+	}
+}
+
 func TestUnknownCollection_listsThoseThatExist(t *testing.T) {
 	a := newStore(t, nil)
 	fails(t, exitNotFound, []string{"why", a.db, "items", "milk"}, "no entry", "items")

@@ -6,16 +6,35 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/keyfile"
 	"github.com/stoatdb/stoat/replica"
 )
 
 // jsonFlag adds the flag of commands that print JSON.
 func jsonFlag(flags *flag.FlagSet) *bool {
 	return flags.Bool("json", false, "print JSON, one object a line")
+}
+
+// textFlag adds a flag that narrows what a command does. Its text cannot be empty, as a variable of
+// a script may be, since the command would then do more than was meant.
+func textFlag(flags *flag.FlagSet, to *string, name, usage string) {
+	flags.Func(name, usage, func(text string) error {
+		*to = text
+		return errIfEmpty(text)
+	})
+}
+
+// errIfEmpty returns an error for the empty text.
+func errIfEmpty(text string) error {
+	if text == "" {
+		return errors.New("it is empty")
+	}
+	return nil
 }
 
 // writeJSON prints an object on a line.
@@ -27,15 +46,26 @@ func writeJSON[T any](s *stdio, v T) error {
 
 // target is the space that a command is about.
 type target struct {
-	space  string // empty: the only one
-	device string // the key file of the device
+	space    string // empty: the only one
+	device   string // the key file of the device
+	database string // the key file of the database; empty: it is not encrypted
 
 	key *replica.Device // once the space is open for writing
 }
 
-// spaceFlag adds the flag that chooses the space.
+// spaceFlag adds the flags that choose the space and open its database.
 func (o *target) spaceFlag(flags *flag.FlagSet) {
 	flags.StringVar(&o.space, "space", "", "the `NAME` of the space, if the database has several")
+	o.databaseFlag(flags)
+}
+
+// keyFileFlag is the flag for the key of an encrypted database.
+const keyFileFlag = "key-file"
+
+// databaseFlag adds keyFileFlag.
+func (o *target) databaseFlag(flags *flag.FlagSet) {
+	flags.StringVar(&o.database, keyFileFlag, "",
+		"`FILE` has the key of the database, in hex or binary")
 }
 
 // deviceFlag adds the flag for the key file.
@@ -45,7 +75,7 @@ func (o *target) deviceFlag(flags *flag.FlagSet) {
 
 // view runs fn with a snapshot of the space in an existing database, and changes nothing.
 func (o *target) view(dir string, fn func(space *replica.Space, tx *stoat.Tx) error) error {
-	db, err := openDB(dir, &stoat.Options{ReadOnly: true})
+	db, err := o.openDB(dir, &stoat.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
@@ -62,7 +92,7 @@ func (o *target) update(dir string, fn func(space *replica.Space, db *stoat.DB) 
 	if err != nil {
 		return err
 	}
-	db, err := openExisting(dir)
+	db, err := o.openExisting(dir)
 	if err != nil {
 		return err
 	}
@@ -128,27 +158,39 @@ func (o *target) choose(db *stoat.DB) (string, error) {
 }
 
 // openExisting opens a database for writing that must exist.
-func openExisting(dir string) (*stoat.DB, error) {
-	db, err := openDB(dir, &stoat.Options{ReadOnly: true})
+func (o *target) openExisting(dir string) (*stoat.DB, error) {
+	db, err := o.openDB(dir, &stoat.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
 	if err := db.Close(); err != nil {
 		return nil, err
 	}
-	return openDB(dir, nil)
+	return o.openDB(dir, &stoat.Options{})
 }
 
 // openDB opens a database and says what to do if that fails.
-func openDB(dir string, opts *stoat.Options) (*stoat.DB, error) {
+func (o *target) openDB(dir string, opts *stoat.Options) (*stoat.DB, error) {
 	if dir == "" {
 		return nil, cmdline.Usagef("the name of the database is empty")
+	}
+	if o.database != "" {
+		content, err := os.ReadFile(o.database)
+		if err != nil {
+			return nil, fmt.Errorf("read the key: %w", err)
+		}
+		if opts.Key, err = keyfile.Parse(o.database, content); err != nil {
+			return nil, err
+		}
 	}
 	db, err := stoat.Open(dir, opts)
 	inner := errors.Unwrap(err) // without the advice meant for programmers
 	switch {
 	case err == nil:
 		return db, nil
+	case errors.Is(err, stoat.ErrKey):
+		return nil, fmt.Errorf("%s: %w: give the key that the database was created with by -%s, or "+
+			"none if it is not encrypted", dir, inner, keyFileFlag)
 	case errors.Is(err, stoat.ErrCorrupt):
 		return nil, fmt.Errorf("the database at %s is damaged: %w; restore a backup, or run \"stoat "+
 			"salvage\"", dir, inner)

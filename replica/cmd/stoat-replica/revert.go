@@ -68,10 +68,10 @@ type revertFlags struct {
 func (f *revertFlags) add(flags *flag.FlagSet) {
 	flags.Func("since", "entries from this `TIME` on", timeFlag(&f.since))
 	flags.Func("until", "entries before this `TIME`", timeFlag(&f.until))
-	flags.StringVar(&f.log, "log", "", "entries of the log with this `ID`")
-	flags.StringVar(&f.by, "by", "", "entries of the device with this `ID`")
-	flags.StringVar(&f.in, "in", "", "changes of this `COLLECTION`")
-	flags.StringVar(&f.key, "key", "", "changes of the record with this `KEY`, with -in")
+	textFlag(flags, &f.log, "log", "entries of the log with this `ID`")
+	textFlag(flags, &f.by, "by", "entries of the device with this `ID`")
+	textFlag(flags, &f.in, "in", "changes of this `COLLECTION`")
+	textFlag(flags, &f.key, "key", "changes of the record with this `KEY`, with -in")
 }
 
 // timeFlag returns a function that parses a time, or how long ago it was.

@@ -42,7 +42,7 @@ connection is a line of the output when it ends.`,
 			if err != nil {
 				return err
 			}
-			db, err := openExisting(args[0])
+			db, err := o.openExisting(args[0])
 			if err != nil {
 				return err
 			}

@@ -35,6 +35,27 @@ func TestSync_overLoopback(t *testing.T) {
 		"not the expected peer", "check DEVICE")
 }
 
+// A space in an encrypted database is used like any other, with the key of the database.
+func TestCommands_openEncryptedDatabases(t *testing.T) {
+	dir := t.TempDir()
+	s := &store{t: t, db: filepath.Join(dir, "db"), key: filepath.Join(dir, "device")}
+	secret := filepath.Join(dir, "secret")
+	if err := os.WriteFile(secret, []byte(strings.Repeat("0f", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.device = strings.TrimSpace(output(t, "device", s.key))
+	output(t, "create", "-key-file", secret, "-device", s.key, s.db, "team")
+	for _, args := range [][]string{
+		{"grant", "-device", s.key, s.db, s.device, "read"}, {"status", s.db}, {"verify", s.db},
+		{"export", "-device", s.key, s.db, filepath.Join(dir, "stick")},
+	} {
+		fails(t, exitError, args, "key", "-key-file")
+		output(t, append(args, "-key-file", secret)...)
+	}
+	fails(t, exitUsage, []string{"status", "-key-file", s.key, s.db}, "is no key")
+	fails(t, exitError, []string{"status", "-key-file", filepath.Join(dir, "none"), s.db}, "none")
+}
+
 func TestExport_leavesOutWhatOthersHave(t *testing.T) {
 	a, b := diverge(t)
 	dir := t.TempDir()
@@ -54,6 +75,23 @@ func TestExport_leavesOutWhatOthersHave(t *testing.T) {
 	fails(t, exitDamaged, []string{"export", "-device", a.key, "-for", cutFile(t, rest), a.db, "-"},
 		"cut off")
 	fails(t, exitDamaged, []string{"import", "-device", b.key, b.db, cutFile(t, theirs)}, "cut off")
+}
+
+// Files that were put together are imported one after the other, and what is no file is an error.
+func TestImport_ofFilesThatWerePutTogether(t *testing.T) {
+	a := newStore(t, nil)
+	b := newStore(t, a)
+	first := execute(t, "", "export", "-device", a.key, a.db, "-")
+	a.put(item{Name: "milk"})
+	second := execute(t, "", "export", "-device", a.key, a.db, "-")
+	r := execute(t, first.out+second.out, "import", "-device", b.key, b.db, "-")
+	if r.code != exitOK || a.root() != b.root() {
+		t.Errorf("after the import, they differ: %s", r.err)
+	}
+	r = execute(t, first.out+"more", "import", "-device", b.key, b.db, "-")
+	if r.code == exitOK || !strings.Contains(r.err, "not an export") {
+		t.Errorf("exit code %d, %s", r.code, r.err)
+	}
 }
 
 // cutFile returns the name of a copy of a file that lacks its end.

@@ -63,7 +63,7 @@ seals them. Those that wait are listed with what they wait for. "ended" counts
 entries that are not valid: their logs end before them.`,
 		Min: 1, Max: 1, Flags: flags,
 		Run: func(_ context.Context, s *stdio, args []string) error {
-			db, err := openDB(args[0], &stoat.Options{ReadOnly: true})
+			db, err := o.openDB(args[0], &stoat.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}
