@@ -63,15 +63,14 @@
 //
 // # Limits
 //
-// A transaction writes to one space, and makes at most 1 MiB of changes, or [Options].EntryMax.
-// Collections cannot have what one replica cannot guarantee alone: unique indexes, assigned keys,
-// expiring records, and migrations. Writes to the bucket of a collection, past package record, are
-// not replicated.
+// A transaction writes to one space, changes at most 64 collections of it, and makes at most 1 MiB
+// of changes, or [Options].EntryMax. Collections cannot have what one replica cannot guarantee
+// alone: unique indexes, assigned keys, expiring records, and migrations. Writes to the bucket of a
+// collection, past package record, are not replicated.
 //
 // Logs grow, and deleted records keep their state, until a checkpoint covers them and [Space.Prune]
-// removes them: see [Space.Checkpoint]. A new replica cannot start from a checkpoint: it needs all
-// entries, from a replica that has not pruned them. Nor can a replica have a part of a space only:
-// a right to read is to the whole space. A session without a token compares the heads of all logs.
+// removes them: see [Space.Checkpoint]. A replica that lacks what its peer has pruned starts from
+// the checkpoint: see [SyncOptions].
 //
 // The devices at both ends of [Sync] prove who they are. The connections of [Dial] and [Serve]
 // encrypt. Files of [Export] are not encrypted.

@@ -16,6 +16,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
@@ -43,7 +44,8 @@ const (
 )
 
 // ErrTooLarge reports a record whose state has more than StateMax bytes.
-var ErrTooLarge = errors.New("the state of a record has more than 32 MiB")
+var ErrTooLarge = errors.New("the state of a record has more than 32 MiB: remove some of what it " +
+	"has, or spread it over several records")
 
 // Cutter cuts a state into chunks.
 type Cutter struct {
@@ -56,7 +58,7 @@ type Cutter struct {
 // Add adds a record, whose key must be greater than those before.
 func (c *Cutter) Add(key, state []byte) error {
 	if len(state) > StateMax || len(key) > KeyMax {
-		return ErrTooLarge
+		return fmt.Errorf("record %x: %w", key[:min(len(key), 64)], ErrTooLarge)
 	}
 	if len(c.chunk) == 0 {
 		c.first = append(c.first[:0], key...)
