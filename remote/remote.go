@@ -36,7 +36,7 @@ import (
 
 // Errors, found with errors.Is.
 var (
-	// ErrFenced reports that another process has opened the database for writing.
+	// ErrFenced reports that another process has opened the database for writing, or is about to.
 	ErrFenced = history.ErrFenced
 	// ErrApart reports a folder that does not continue the database in the store.
 	ErrApart = ship.ErrApart

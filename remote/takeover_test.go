@@ -159,18 +159,26 @@ func TestTakeOver_leavesAFolderThatOpens(t *testing.T) {
 	h.wantAt(t, "a copy", restored(t, store), 200)
 }
 
+// glanced is how many log objects a claimant asks for while its claim is on its way.
+const glanced = 4
+
 func TestTakeOver_takesFourRoundTrips(t *testing.T) {
 	for _, c := range []struct {
-		name                 string
-		unread               int // commits that the reader has not seen
-		trips, lists, states int // states that it reads
+		name   string
+		unread int // commits that the reader has not seen
+		trips  int
+		tries  int // claims that it creates
+		states int // that it reads
 	}{
-		// LIST log and states, CREATE the claim, LIST states
-		{"with all of the log", 0, 3, 3, 0},
-		// and GET what the log has in addition
-		{"with more to read", 20, 4, 3, 0},
-		// and GET the newest state, at the same time as 32 objects
-		{"with another state", 64, 6, 3, 1},
+		// CREATE the claim, and at the same time GET what may be there instead, LIST log and states;
+		// LIST states
+		{"with all of the log", 0, 2, 1, 0},
+		// twice, since the number is taken
+		{"with little to read", 2, 3, 2, 0}, // and two edits
+		// and GET the rest of what the log has in addition
+		{"with more to read", 20, 4, 2, 0},
+		// and GET the newest state, at the same time as 60 objects
+		{"with another state", 64, 4, 2, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := shippedOneByOne(t, 78, 56)
@@ -190,7 +198,8 @@ func TestTakeOver_takesFourRoundTrips(t *testing.T) {
 					ok(t, writer.Ship(t.Context()))
 				}
 				settle()
-				gets := len(names(t, store, "log/")) - read + c.states
+				gets := len(names(t, store, "log/")) - read + c.states + glanced
+				lists := 2*c.tries + 1
 				began := time.Now()
 				listed, got := client.Count(faultstore.List), client.Count(faultstore.Get)
 				db := mustTakeOver(t, r, memfs.New())
@@ -198,16 +207,16 @@ func TestTakeOver_takesFourRoundTrips(t *testing.T) {
 					t.Errorf("it takes %v", took)
 				}
 				listed, got = client.Count(faultstore.List)-listed, client.Count(faultstore.Get)-got
-				if n := client.Count(faultstore.Create); n != 1 || listed != c.lists || got != gets {
+				if n := client.Count(faultstore.Create); n != c.tries || listed != lists || got != gets {
 					t.Errorf("%d objects are created, %d LISTs, %d of %d GETs", n, listed, got, gets)
 				}
 				_, err = db.Get([]byte("key0")) // in a table that was not read
 				ok(t, err)
 				ok(t, db.Close())
 				settle()
-				// The last look of the reader may have ended before it arrived.
+				// Looks that are not needed any more may have ended before they arrived.
 				made, told := client.Count(), int(db.Status().Requests)
-				if told != made && told != made+1 {
+				if told < made || told > made+glanced+3 {
 					t.Errorf("%d requests are made, and the status says %d", made, told)
 				}
 				_ = writer.Close() // it is fenced

@@ -55,6 +55,10 @@ type Store struct {
 
 var _ objstore.Streamer = (*Store)(nil)
 
+// idleConnections is how many connections stay open while nothing needs them, for a minute: as many
+// as the requests of package remote for a log that it reads, which come in rounds.
+const idleConnections = 64
+
 // Open returns the store in a bucket, without a request.
 func Open(o Options) (*Store, error) {
 	if o.Credentials == nil {
@@ -68,6 +72,7 @@ func Open(o Options) (*Store, error) {
 			return nil, fmt.Errorf("open bucket %s: %w", o.Bucket, err)
 		}
 		usual.ResponseHeaderTimeout = 0 // it knows nothing of progress
+		usual.MaxIdleConnsPerHost = idleConnections
 		o.Transport = usual
 	}
 	options := minio.Options{

@@ -13,7 +13,7 @@ import (
 
 const (
 	// parallelMost is how many objects are fetched at the same time by default.
-	parallelMost = 32
+	parallelMost = 64
 	// fetchTries is how often each of them is tried: a failure must not make all others be of no use.
 	fetchTries = 6
 	// listMost is how many objects are listed by one request.
@@ -25,14 +25,16 @@ const (
 type ahead struct {
 	objstore.Store
 	most    int                                        // are fetched at the same time
+	slots   chan struct{}                              // has an item for each of them
 	pause   func(ctx context.Context, tries int) error // before the next try
 	mu      sync.Mutex
 	objects map[string][]byte
 }
 
 func (l *Log) newAhead() *ahead {
+	most := cmp.Or(l.Parallel, parallelMost)
 	return &ahead{
-		Store: l.Store, most: cmp.Or(l.Parallel, parallelMost), pause: l.Pause,
+		Store: l.Store, most: most, slots: make(chan struct{}, most), pause: l.Pause,
 		objects: map[string][]byte{},
 	}
 }
@@ -52,12 +54,11 @@ func (a *ahead) Get(ctx context.Context, name string, off, n int64) ([]byte, err
 // fetch fetches log objects at the same time. Those that do not exist are left out.
 func (a *ahead) fetch(ctx context.Context, names []string) error {
 	var running sync.WaitGroup
-	slots := make(chan struct{}, a.most)
 	errs := make([]error, len(names))
 	for i, name := range names {
-		slots <- struct{}{}
+		a.slots <- struct{}{}
 		running.Go(func() {
-			defer func() { <-slots }()
+			defer func() { <-a.slots }()
 			errs[i] = a.fetchOne(ctx, name)
 		})
 	}
@@ -74,9 +75,7 @@ func (a *ahead) fetchOne(ctx context.Context, name string) error {
 	for tries := 1; ; tries++ {
 		p, err := a.Store.Get(ctx, name, 0, object.EditBytesMax+1)
 		if err == nil {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.objects[name] = p
+			a.put(name, p)
 			return nil
 		}
 		if lasting(err) || tries == fetchTries {
@@ -86,6 +85,23 @@ func (a *ahead) fetchOne(ctx context.Context, name string) error {
 			return errors.Join(paused, err)
 		}
 	}
+}
+
+// put has an object at hand. What is there stays: a look back may have been about it, and not about
+// another object that has come in its place.
+func (a *ahead) put(name string, p []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.objects[name] == nil {
+		a.objects[name] = p
+	}
+}
+
+// at returns an object that is at hand, and stays so; nil if it is not.
+func (a *ahead) at(name string) []byte {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.objects[name]
 }
 
 // lasting reports whether another try of a request that failed is of no use.

@@ -23,12 +23,14 @@ const (
 	Counts Verdict = iota
 	Void           // it was sent before a claim, and is skipped
 	Breaks         // it does not continue this history
-	Strays         // nor does it, and it is void if nothing newer is stored
+	Strays         // nor does it, and it is void if nothing newer is stored; a barrier is one of these
 )
 
 // Judge returns the verdict on the log object that has the next number after a state.
 func Judge(s *object.State, l *object.Log) Verdict {
 	switch {
+	case l.Barrier && l.Epoch <= s.Epoch:
+		return Strays
 	case l.Epoch < s.Epoch && l.Number <= zone(s):
 		return Void
 	case l.Previous != lastID(s) && l.Claim == nil && l.Epoch == s.Epoch && mayStray(s):

@@ -21,14 +21,18 @@ type Follower struct {
 
 	origin object.ID // of the first log object; zero unless it was opened by Open
 
-	toClaim bool   // claims need no look back
-	looked  looked // the last look back
+	glance  *glance // the one at which the last claim ended whose number was taken; or nil
+	vain    int     // claims whose number was taken
+	barrier uint64  // the number of the last barrier that it has made; 0 if there is none
+	reach   uint64  // how far ahead that was put
+	toClaim bool    // claims need no look back
+	looked  looked  // the last look back
 }
 
 // looked is a look back at the newest state, after objects were fetched.
 type looked struct {
 	through uint64 // the last one of them
-	newest  uint64 // the number of the newest state
+	newest  uint64 // the number of the newest state, or a higher one
 }
 
 // newFollower returns a follower at a state of the log.
@@ -113,6 +117,9 @@ func (f *Follower) State() *object.State { return f.state }
 // there is no newer state.
 func (f *Follower) Next(ctx context.Context) (o *object.Log, moved bool, err error) {
 	next, o, err := f.log.advance(ctx, f.state)
+	if errors.Is(err, errStray) && f.hasLooked(f.state.Number+1) {
+		next, err = Skip(f.state), nil
+	}
 	if err != nil {
 		f.looked = looked{} // what was fetched before it may be asked for again
 	}
@@ -120,11 +127,13 @@ func (f *Follower) Next(ctx context.Context) (o *object.Log, moved bool, err err
 	case errors.Is(err, objstore.ErrNotExist):
 		return nil, false, nil
 	case errors.Is(err, errBreak):
+		look := looked{through: f.ahead.through(f.state.Number + 1), newest: f.state.Number}
 		moved, jumpErr := f.Jump(ctx)
 		switch {
 		case moved || jumpErr != nil:
 			return nil, moved, jumpErr
 		case errors.Is(err, errStray):
+			f.looked = look
 			f.moveTo(Skip(f.state))
 			return nil, true, nil
 		}
@@ -150,7 +159,7 @@ func (f *Follower) Next(ctx context.Context) (o *object.Log, moved bool, err err
 // and jumps. One answer is about all objects that were fetched before: none of them was missing and
 // created anew if no state is as new.
 func (f *Follower) lookBack(ctx context.Context, o *object.Log) (bool, error) {
-	if f.toClaim || o.Number <= f.looked.through && o.Number > f.looked.newest {
+	if f.toClaim || f.hasLooked(o.Number) {
 		return true, nil
 	}
 	look := looked{through: f.ahead.through(o.Number)}
@@ -168,6 +177,10 @@ func (f *Follower) lookBack(ctx context.Context, o *object.Log) (bool, error) {
 	f.jumpTo(newest)
 	return false, nil
 }
+
+// hasLooked reports whether the last look back was about an object: it had been fetched, and no
+// state was as new.
+func (f *Follower) hasLooked(n uint64) bool { return f.looked.newest < n && n <= f.looked.through }
 
 // Jump goes on from the newest state, if that is ahead. A follower that has found nothing for a
 // while must call it: the next object may have been deleted.
@@ -197,7 +210,7 @@ func (f *Follower) moveTo(next *object.State) {
 // jumpTo goes on from a state that was read.
 func (f *Follower) jumpTo(newest *object.State) {
 	f.state, f.newest = newest, newest
-	f.read, f.looked = newReadIDs(newest), looked{}
+	f.read, f.looked, f.glance = newReadIDs(newest), looked{}, nil
 	f.ahead.forget()
 }
 

@@ -15,7 +15,8 @@ import (
 const shortMost = 256
 
 // newestAndAfter returns the newest state, or nil if there is none, and the log objects after it.
-// If the log is short, and fetched is not nil, they are fetched at the same time as the state.
+// If fetched is not nil, those objects are fetched, and what the state needs: each as soon as it is
+// known, which for those after the state is before that is read, if the log is short.
 func (l *Log) newestAndAfter(
 	ctx context.Context, fetched *ahead,
 ) (s *object.State, listed []objstore.Object, err error) {
@@ -26,19 +27,20 @@ func (l *Log) newestAndAfter(
 		}
 		err = l.together(
 			func() (err error) {
-				if n > 0 {
-					s, err = l.stateAt(ctx, n)
+				if n == 0 {
+					return nil
 				}
-				return err
-			},
-			func() (err error) {
-				if !whole {
-					listed, err = l.listedAfter(ctx, n, math.MaxUint64)
+				if s, err = l.stateAt(ctx, n); err != nil || fetched == nil {
 					return err
 				}
-				listed = numberedAfter(short, n)
-				if fetched == nil {
-					return nil
+				return fetched.fetch(ctx, fetched.missing(pendingNames(s)))
+			},
+			func() (err error) {
+				if listed = numberedAfter(short, n); !whole {
+					listed, err = l.listedAfter(ctx, n, math.MaxUint64)
+				}
+				if err != nil || fetched == nil {
+					return err
 				}
 				return fetched.fetch(ctx, fetched.missing(namesOf(listed)))
 			},

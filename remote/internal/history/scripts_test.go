@@ -151,7 +151,7 @@ func (s *sim) writerStep(
 // fencedRightly checks that another writer has claimed the role, and that nothing counts which this
 // one had sent.
 func (s *sim) fencedRightly(w *Writer, sent []*Request, err error) error {
-	if s.judge.truth.Epoch == w.State().Epoch && !s.copying {
+	if s.judge.truth.Epoch == w.State().Epoch && s.judge.stops < w.State().Epoch && !s.copying {
 		return fmt.Errorf("a writer is fenced in epoch %d, and nobody has claimed another",
 			w.State().Epoch)
 	}
@@ -208,7 +208,8 @@ func (s *sim) confirm(ctx context.Context, w *Writer) error {
 		return fmt.Errorf("a writer of epoch %d is confirmed at %d, and the log was at %d in epoch %d",
 			w.State().Epoch, w.State().Number, end.Number, end.Epoch)
 	}
-	if errors.Is(err, ErrFenced) && s.judge.truth.Epoch == w.State().Epoch && !s.copying {
+	if errors.Is(err, ErrFenced) && s.judge.truth.Epoch == w.State().Epoch &&
+		s.judge.stops < w.State().Epoch && !s.copying {
 		return fmt.Errorf("a writer is told that it is fenced in epoch %d", w.State().Epoch)
 	}
 	if errors.Is(err, ErrFenced) {

@@ -24,6 +24,7 @@ type judge struct {
 	states map[uint64][]byte // the state after each number
 	counts map[object.ID]bool
 	made   map[string]int // how often an object of each name was created
+	stops  uint64         // the newest epoch that a barrier was to stop
 	stuck  error
 }
 
@@ -43,6 +44,9 @@ func (j *judge) Create(ctx context.Context, name string, body []byte) error {
 	err := j.Store.Create(ctx, name, body)
 	if err == nil {
 		j.made[name]++
+		if o, err := j.codec.DecodeLog(name, body); err == nil && o.Barrier {
+			j.stops = max(j.stops, o.Epoch)
+		}
 		j.look(ctx)
 	}
 	return err

@@ -21,32 +21,74 @@ const jumpFrom = 256
 // Fetch fetches what the log has in addition, however much that is, in two round trips, and returns
 // the number of the last object. The follower then reads up to there without another request,
 // except one for all claims together. If it is far behind the newest state, it jumps there first.
+// After a claim that was in vain, it takes a round trip, or none if there are few objects.
 func (f *Follower) Fetch(ctx context.Context) (end uint64, jumped bool, err error) {
-	var listed []objstore.Object
-	var newest uint64
-	list := func() (err error) {
-		listed, err = f.log.listedAfter(ctx, f.state.Number, math.MaxUint64)
-		return err
-	}
-	err = f.log.together(list, func() (err error) {
-		newest, err = f.log.newestNumber(ctx)
-		return err
-	})
+	listed, newest, err := f.news(ctx)
 	if err == nil && newest > f.state.Number+jumpFrom {
 		if jumped, err = f.Jump(ctx); jumped && err == nil {
-			err = list()
+			listed, err = f.log.listedAfter(ctx, f.state.Number, math.MaxUint64)
 		}
 	}
+	end = f.endOf(listed, newest)
 	if err == nil {
 		err = f.log.together(
-			func() error { return f.ahead.fetch(ctx, f.ahead.missing(namesOf(listed))) },
+			func() error { return f.ahead.fetch(ctx, f.ahead.missing(namesThrough(listed, end))) },
 			func() error { return f.look(ctx, newest) },
 		)
 	}
 	if err != nil {
 		return 0, jumped, err
 	}
-	return max(f.state.Number, lastOf(listed)), jumped, nil
+	return end, jumped, nil
+}
+
+// endOf returns the number up to which there is something to read, given what is listed after the
+// follower's state, and the number of the newest state. What comes after a gap is a barrier or has
+// overtaken a request, unless the gap was deleted, which needs a newer state.
+func (f *Follower) endOf(listed []objstore.Object, newest uint64) (end uint64) {
+	end = f.ahead.through(f.state.Number)
+	if newest > f.state.Number {
+		return max(end, lastOf(listed))
+	}
+	for _, o := range listed {
+		if n, ok := logNumber(o.Name); ok && n == end+1 {
+			end = f.ahead.through(n)
+		}
+	}
+	return end
+}
+
+// namesThrough returns the names of the log objects that are listed up to a number.
+func namesThrough(listed []objstore.Object, end uint64) (names []string) {
+	for _, o := range listed {
+		if n, ok := logNumber(o.Name); ok && n <= end {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
+// news returns the log objects after the follower's state, and the number of the newest state.
+func (f *Follower) news(
+	ctx context.Context,
+) (listed []objstore.Object, newest uint64, err error) {
+	if g := f.glance; g != nil {
+		f.glance = nil
+		if listed, newest, ok := g.news(); ok {
+			return listed, newest, nil
+		}
+	}
+	err = f.log.together(
+		func() (err error) {
+			listed, err = f.log.listedAfter(ctx, f.state.Number, math.MaxUint64)
+			return err
+		},
+		func() (err error) {
+			newest, err = f.log.newestNumber(ctx)
+			return err
+		},
+	)
+	return listed, newest, err
 }
 
 // look fetches the newest state, so that a claim need not, as long as there is no newer one.
@@ -66,20 +108,30 @@ func (f *Follower) look(ctx context.Context, newest uint64) error {
 
 // Claim takes the role of the writer in a log at whose end the follower is, as [Log.Claim] does, in
 // two round trips. The log as is the one that the writer uses. If the follower is not at the end,
-// or does not know whether it is, the error is ErrBehind: then it has to read on, and may try
-// again. The follower stays before the claim.
+// or does not know whether it is, the error is ErrBehind: then it has to read on, which
+// [Follower.Fetch] begins, and may try again. The follower stays before the claim.
 func (f *Follower) Claim(
 	ctx context.Context, as *Log, claim object.Claim,
 ) (*Writer, error) {
 	claim.Base, claim.Window = f.read.base, max(claim.Window, 1)
-	s, err := as.createClaim(ctx, f.state, claim)
+	look := f.newGlance(ctx, as.Store)
+	beside := *as
+	beside.Store = look
+	var s *object.State
+	err := f.stop(as, look)
+	if err == nil {
+		s, err = beside.createClaim(ctx, f.state, claim)
+	}
 	if errors.Is(err, errTaken) {
+		f.glance = look
+		f.vain++
 		return nil, ErrBehind
 	}
+	look.end()
 	if err != nil {
 		return nil, err
 	}
-	counts, err := f.claimCounts(ctx, as, s)
+	counts, err := f.claimCounts(ctx, as, s, look.seen())
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +146,21 @@ func (f *Follower) Claim(
 
 // claimCounts asks the newest state whether the claim at the end of s counts. If that state is one
 // that was read, it was never replaced, since only a newer one lets a state be deleted. So it need
-// not be read again.
-func (f *Follower) claimCounts(ctx context.Context, as *Log, s *object.State) (bool, error) {
-	number, err := as.newestNumber(ctx)
+// not be read again: the state that was seen to be the newest before is read meanwhile.
+func (f *Follower) claimCounts(
+	ctx context.Context, as *Log, s *object.State, seen uint64,
+) (bool, error) {
+	var number uint64
+	err := f.log.together(
+		func() (err error) {
+			number, err = as.newestNumber(ctx)
+			return err
+		},
+		func() error {
+			_ = f.look(ctx, seen) // or it is read below
+			return nil
+		},
+	)
 	if err != nil {
 		return false, err
 	}

@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -28,7 +29,7 @@ func (l *Log) First(ctx context.Context, end *object.State) (*object.State, erro
 
 // Walk reads all objects of the log after a state, several at a time, and calls fn with the state
 // after each. Nothing after that state may have been deleted: what is missing is damage, except at
-// the end, where it may be on its way while later objects are stored.
+// the end, where it may be on its way while later objects are stored, or a barrier.
 func (l *Log) Walk(
 	ctx context.Context, from *object.State, fn func(*object.State) error,
 ) (end *object.State, err error) {
@@ -42,8 +43,11 @@ func (l *Log) Walk(
 		if errors.Is(err, errStray) {
 			next, err = reading.skipStray(ctx, end, err)
 		}
-		if errors.Is(err, objstore.ErrNotExist) && last-end.Number <= window(end.Claims) {
-			break
+		if errors.Is(err, objstore.ErrNotExist) {
+			ends, failed := l.mayEnd(ctx, end, listed)
+			if err = cmp.Or(failed, err); ends {
+				break
+			}
 		}
 		if err == nil {
 			end, err = next, fn(next)
@@ -53,6 +57,20 @@ func (l *Log) Walk(
 		}
 	}
 	return end, nil
+}
+
+// mayEnd reports whether the log may end after a state although objects beyond that are listed: all
+// are as near as those that its writer has in flight, or barriers.
+func (l *Log) mayEnd(
+	ctx context.Context, end *object.State, listed []objstore.Object,
+) (bool, error) {
+	for _, far := range numberedAfter(listed, end.Number+window(end.Claims)) {
+		n, _ := logNumber(far.Name)
+		if o, err := l.get(ctx, n); err != nil || !o.Barrier {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // skipStray returns the state after an object that strays, or the given error if it is not void. If

@@ -1,10 +1,13 @@
 package history
 
 import (
+	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/remote/internal/object"
 )
 
@@ -30,4 +33,18 @@ func TestWalk_fetchesWhatFitsIntoMemory(t *testing.T) {
 				store.most)
 		}
 	})
+}
+
+func TestWalk_namesAMissingObject(t *testing.T) {
+	l := newLog(t)
+	w, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	for range 3 {
+		check(t, w.Append(t.Context(), after(w)))
+	}
+	check(t, l.Store.Delete(t.Context(), []string{logName(3)}))
+	_, err = l.Walk(t.Context(), Start(l.Database), func(*object.State) error { return nil })
+	if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), logName(3)) {
+		t.Errorf("log object 3 is missing: %v", err)
+	}
 }

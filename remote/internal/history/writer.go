@@ -46,10 +46,11 @@ func (w *Writer) Head() *object.State {
 func (w *Writer) Unsettled() []*Request { return slices.Clone(w.sent) }
 
 // HasRoom reports whether one more request may be in flight. Until the numbers are passed that void
-// objects may have, there is one: an object after it would continue nothing if it moved.
+// objects and barriers may have, there is one: an object after it would continue nothing if it
+// moved.
 func (w *Writer) HasRoom() bool {
 	most := w.state.Claims[len(w.state.Claims)-1].Window
-	if w.state.Number < zone(w.state) {
+	if w.state.Number < max(zone(w.state), calm(w.state)) {
 		most = 1
 	}
 	return uint64(len(w.sent)) < most
@@ -77,7 +78,8 @@ func (w *Writer) Prepare(parts []object.Part) (*Request, error) {
 // number, so it has the next one now.
 //
 // ErrFenced means that nothing else counts, nor ever will. If the error also matches
-// objstore.ErrUnknown, nobody knows: the number was taken, and its object is deleted by now.
+// objstore.ErrUnknown, nobody knows: the number was taken, and its object is deleted by now, or is
+// a barrier, whose maker may never claim, so that the next writer may be of this folder.
 func (w *Writer) Settle() (again *Request, err error) {
 	for len(w.sent) > 0 && w.fenced == nil {
 		r := w.sent[0]
@@ -90,7 +92,10 @@ func (w *Writer) Settle() (again *Request, err error) {
 		case a.there == nil:
 			w.fenced = fmt.Errorf("%w: %w: log object %d is deleted", ErrFenced, objstore.ErrUnknown,
 				r.object.Number)
-		case Judge(w.state, a.there) != Void:
+		case !passes(w.state, a.there) && a.there.Barrier:
+			w.fenced = fmt.Errorf("%w: %w: log object %d stops this writer", ErrFenced,
+				objstore.ErrUnknown, r.object.Number)
+		case !passes(w.state, a.there):
 			w.fenced = ErrFenced
 		default:
 			w.state = Skip(w.state)
@@ -158,7 +163,9 @@ func (p Proof) Confirm(ctx context.Context) error {
 			left--
 		case err != nil:
 			return err
-		case there.Epoch < p.state.Epoch && n <= last: // void
+		case there.Epoch < p.state.Epoch && (n <= last || there.Barrier): // void
+		case there.Barrier:
+			return ErrFenced
 		case there.Epoch == p.state.Epoch && p.made.is(there):
 			left--
 		case there.Epoch == p.state.Epoch && p.made.forgot(there):

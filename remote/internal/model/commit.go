@@ -17,7 +17,8 @@ func (w *LogWorld) send(s logState, i int, name string, emit emit[logState]) {
 	used := p.inFlight()
 	n := p.view.n + 1 + used
 	window := w.window()
-	if p.view.n < p.view.zone && !w.Broken.NoZone {
+	if p.view.n < p.view.zone && !w.Broken.NoZone ||
+		p.view.n < p.view.calm && w.Barriers > 0 && !w.Broken.NoCalm {
 		window = 1
 	}
 	if used >= window || int(n) >= w.Numbers {
@@ -27,7 +28,7 @@ func (w *LogWorld) send(s logState, i int, name string, emit emit[logState]) {
 	if used > 0 {
 		prev = p.sent[used-1].object.id
 	}
-	p.sent[used] = request{object: object{s.newID(), prev, false, p.view.epoch}, number: n}
+	p.sent[used] = request{object: object{id: s.newID(), prev: prev, epoch: p.view.epoch}, number: n}
 	if w.Window == 1 {
 		w.land(s, i, 0, name, emit)
 		return
@@ -72,7 +73,7 @@ func (w *LogWorld) settle(s *logState, p *writer, r int) (violation string) {
 			if !s.truth.agrees(&p.view, p.view.n) {
 				return " acknowledges a commit that does not count"
 			}
-		case p.view.judge(s.log[head.number], true) == isVoid:
+		case p.view.passes(s.log[head.number], w.window()):
 			p.view.skip()
 			p.shift() // and the commit is sent again, with the next number
 		default:

@@ -12,32 +12,38 @@ type LogRules struct {
 	DeleteTail       bool // the objects that vouch for the log are deleted like others
 	AckAnyOrder      bool // a commit is acknowledged before those before it are stored
 	NoZone           bool // a new writer has several requests in flight at once
+	NoCalm           bool // it has, where barriers may be that were made before its claim
+	BarrierNoLook    bool // whoever meets a barrier skips it at once
 }
 
 // LogWorld is a world of writers and a reader of one log. Its zero value is not useful.
 type LogWorld struct {
-	Numbers int // of the log, at most 7
-	Writers int // at most 3
-	Claims  int // that all writers together may try
-	Reader  bool
-	Window  int // how many requests a writer has in flight, at most 2
-	Broken  LogRules
+	Numbers  int // of the log, at most 7
+	Writers  int // at most 3
+	Claims   int // that all writers together may try
+	Reader   bool
+	Window   int // how many requests a writer has in flight, at most 2
+	Barriers int // that all claimants together may make
+	Broken   LogRules
 }
 
 const (
 	writersMax = 3
 	windowMax  = 2
+	// barrierReach is how far after the last object that it has read a claimant puts a barrier.
+	barrierReach = 3
 )
 
 // logState is a state of a LogWorld.
 type logState struct {
-	log     [numbersMax + 1]object
-	newest  view // the newest state object; n is 0 if there is none
-	truth   view // the history that counts, whatever has been deleted
-	writers [writersMax]writer
-	reader  reader
-	ids     id    // the last one given
-	claims  uint8 // tried so far
+	log      [numbersMax + 1]object
+	newest   view // the newest state object; n is 0 if there is none
+	truth    view // the history that counts, whatever has been deleted
+	writers  [writersMax]writer
+	reader   reader
+	ids      id    // the last one given
+	claims   uint8 // tried so far
+	barriers uint8 // made so far
 }
 
 // Explore visits up to limit states.
@@ -64,10 +70,10 @@ func (w *LogWorld) store(s *logState, n uint8, o object) (stored bool, violation
 	s.log[n] = o
 	for int(s.truth.n) < w.Numbers && s.log[s.truth.n+1].id != none {
 		next := s.log[s.truth.n+1]
-		switch s.truth.judge(next, true) {
+		switch s.truth.judge(next, true, w.window()) {
 		case counts:
 			s.truth.accept(next, w.window())
-		case isVoid:
+		case isVoid, strays:
 			s.truth.skip()
 		case breaks:
 			return true, fmt.Sprintf("number %d is taken by an object that nobody can accept", s.truth.n+1)

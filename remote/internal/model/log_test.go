@@ -16,6 +16,8 @@ func TestLog_rulesHold(t *testing.T) {
 	worlds := []LogWorld{
 		{Numbers: 5, Writers: 2, Claims: 3, Reader: true, Window: 1},
 		{Numbers: 5, Writers: 2, Claims: 2, Reader: true, Window: 2},
+		{Numbers: 5, Writers: 2, Claims: 2, Reader: true, Window: 1, Barriers: 1},
+		{Numbers: 5, Writers: 2, Claims: 2, Window: 2, Barriers: 1},
 	}
 	if *large {
 		worlds = append(worlds,
@@ -23,6 +25,11 @@ func TestLog_rulesHold(t *testing.T) {
 			LogWorld{Numbers: 6, Writers: 3, Claims: 3, Window: 1},
 			LogWorld{Numbers: 6, Writers: 2, Claims: 2, Reader: true, Window: 2},
 			LogWorld{Numbers: 6, Writers: 2, Claims: 3, Window: 2},
+			LogWorld{Numbers: 5, Writers: 2, Claims: 3, Reader: true, Window: 1, Barriers: 1},
+			LogWorld{Numbers: 5, Writers: 2, Claims: 2, Reader: true, Window: 2, Barriers: 1},
+			LogWorld{Numbers: 6, Writers: 2, Claims: 3, Reader: true, Window: 1, Barriers: 2},
+			LogWorld{Numbers: 7, Writers: 2, Claims: 2, Window: 2, Barriers: 1},
+			LogWorld{Numbers: 7, Writers: 2, Claims: 3, Window: 2, Barriers: 2},
 		)
 	}
 	for _, w := range worlds {
@@ -75,11 +82,19 @@ func TestLog_rulesAreNeeded(t *testing.T) {
 		{"order, in the zone", LogWorld{
 			Numbers: 6, Writers: 2, Claims: 3, Window: 2,
 			Broken: LogRules{NoZone: true},
-		}, stuck, false},
+		}, lost, false},
 		{"void objects stay", LogWorld{
 			Numbers: 7, Writers: 2, Claims: 3, Window: 2,
 			Broken: LogRules{DeleteVoid: true},
 		}, lost, true},
+		{"barrier, by a reader", LogWorld{
+			Numbers: 5, Writers: 2, Claims: 2, Reader: true, Window: 1, Barriers: 1,
+			Broken: LogRules{BarrierNoLook: true},
+		}, "the reader believes", false},
+		{"barrier, before the claim", LogWorld{
+			Numbers: 6, Writers: 2, Claims: 2, Window: 2, Barriers: 1,
+			Broken: LogRules{NoCalm: true},
+		}, lost, false},
 		{"tail", LogWorld{
 			Numbers: 6, Writers: 3, Claims: 3, Window: 1,
 			Broken: LogRules{DeleteTail: true},

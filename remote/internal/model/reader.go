@@ -33,8 +33,12 @@ func (w *LogWorld) readerSteps(s logState, emit emit[logState]) {
 		w.jump(s, "finds nothing", emit)
 		return
 	}
-	switch r.view.judge(o, !w.Broken.NoChainCheck) {
-	case breaks:
+	verdict := r.view.judge(o, !w.Broken.NoChainCheck, w.window())
+	if verdict == strays && (s.newest.n <= r.view.n || w.Broken.BarrierNoLook) {
+		verdict = isVoid
+	}
+	switch verdict {
+	case breaks, strays:
 		w.jump(s, fmt.Sprintf("meets a break at %d", next), emit)
 		return
 	case isVoid:

@@ -20,6 +20,8 @@ type writer struct {
 	mine  id    // of the claim to create
 	saved uint8 // the newest state that it has written itself, and knows to be durable
 	sent  [windowMax]request
+
+	barrier request // of this machine, that is under way, whatever the machine does meanwhile
 }
 
 // request is a Create of a commit that was sent.
@@ -48,12 +50,16 @@ func (w *LogWorld) writerSteps(from logState, i int, emit emit[logState]) {
 		w.readLog(from, i, name, emit)
 	case claiming:
 		w.createClaim(from, i, name, emit)
+		w.sendBarrier(from, i, name, emit)
 	case looking:
 		w.lookBack(from, i, name, emit)
 	case writing:
 		w.send(from, i, name, emit)
 		w.saveState(from, i, name, emit)
 		w.deleteObjects(from, i, name, emit)
+	}
+	if p.barrier.object.id != none {
+		w.landBarrier(from, i, name, emit)
 	}
 	for r := range p.sent {
 		if p.sent[r].object.id != none && p.sent[r].answer == underWay {
@@ -77,7 +83,7 @@ func (w *LogWorld) start(s logState, i int, name string, emit emit[logState]) {
 		}
 	}
 	s.claims++
-	s.writers[i] = writer{phase: reading, view: s.newest}
+	s.writers[i] = writer{phase: reading, view: s.newest, barrier: s.writers[i].barrier}
 	emit(s, label("%s starts from state %d", name, s.newest.n), "")
 }
 
@@ -86,7 +92,7 @@ func (w *LogWorld) readLog(s logState, i int, name string, emit emit[logState]) 
 	p := &s.writers[i]
 	next := p.view.n + 1
 	if int(next) >= w.Numbers {
-		s.writers[i] = writer{}
+		s.writers[i] = writer{barrier: p.barrier}
 		emit(s, label("%s gives up", name), "")
 		return
 	}
@@ -96,13 +102,17 @@ func (w *LogWorld) readLog(s logState, i int, name string, emit emit[logState]) 
 		emit(s, label("%s finds nothing at %d", name, next), "")
 		return
 	}
-	switch p.view.judge(o, !w.Broken.NoChainCheck) {
+	verdict := p.view.judge(o, !w.Broken.NoChainCheck, w.window())
+	if verdict == strays && (s.newest.n <= p.view.n || w.Broken.BarrierNoLook) {
+		verdict = isVoid
+	}
+	switch verdict {
 	case counts:
 		p.view.accept(o, w.window())
 	case isVoid:
 		p.view.skip()
-	case breaks:
-		s.writers[i] = writer{}
+	case breaks, strays:
+		s.writers[i] = writer{barrier: p.barrier}
 		emit(s, label("%s finds a break at %d", name, next), "")
 		return
 	}
@@ -112,7 +122,7 @@ func (w *LogWorld) readLog(s logState, i int, name string, emit emit[logState]) 
 func (w *LogWorld) createClaim(s logState, i int, name string, emit emit[logState]) {
 	p := &s.writers[i]
 	n := p.view.n + 1
-	o := object{p.mine, p.view.last(), true, p.view.epoch + 1}
+	o := object{id: p.mine, prev: p.view.last(), claim: true, epoch: p.view.epoch + 1}
 	created, violation := w.store(&s, n, o)
 	if !created {
 		p.phase = reading
@@ -137,7 +147,7 @@ func (w *LogWorld) lookBack(s logState, i int, name string, emit emit[logState])
 		believes = s.newest.agrees(&p.view, claim)
 	}
 	if !believes {
-		s.writers[i] = writer{}
+		s.writers[i] = writer{barrier: p.barrier}
 		emit(s, label("%s looks back at state %d: its claim is void", name, s.newest.n), "")
 		return
 	}

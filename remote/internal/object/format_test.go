@@ -37,6 +37,8 @@ func TestFormat_examplesAreWhatIsWritten(t *testing.T) {
 	c := newCodec(t)
 	claim, err := c.EncodeLog(exampleClaim())
 	check(t, err)
+	barrier, err := c.EncodeLog(exampleBarrier())
+	check(t, err)
 	parts, err := c.EncodeLog(exampleParts())
 	check(t, err)
 	state, err := c.EncodeState(exampleState())
@@ -47,7 +49,8 @@ func TestFormat_examplesAreWhatIsWritten(t *testing.T) {
 	check(t, err)
 	for heading, got := range map[string][]byte{
 		"A clone": clone, "A clone of version 1": old, "A draft": EncodeDraft(exampleDraft()),
-		"A claim": claim, "Parts": parts, "A small state": state, "A pin": EncodePin(examplePin()),
+		"A claim": claim, "A barrier": barrier, "Parts": parts, "A small state": state,
+		"A pin": EncodePin(examplePin()),
 	} {
 		if !bytes.Equal(got, example(t, heading)) {
 			t.Errorf("the example %q in %s should be\n%s", heading, formatFile, hex.Dump(got))

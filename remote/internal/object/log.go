@@ -24,13 +24,15 @@ const (
 	partEdit    = 3
 	partBound   = 4
 	partOrigin  = 5
+	partBarrier = 6
 )
 
-// Log is a log object: a claim, or what a writer has done, in its order.
+// Log is a log object: a claim, a barrier, or what a writer has done, in its order.
 type Log struct {
 	Header
-	Claim *Claim // if not nil, there are no parts, unless it begins a clone
-	Parts []Part
+	Claim   *Claim // if not nil, there are no parts, unless it begins a clone
+	Barrier bool   // it stops writers of its epoch and before, and all others skip it; no parts
+	Parts   []Part
 }
 
 // Claim is what takes the role of the writer.
@@ -101,6 +103,9 @@ func (l *Log) fits(rawBytes, storedBytes int) error {
 func (l *Log) payload() (payload []byte) {
 	if l.Claim != nil {
 		payload = appendPart(payload, partClaim, l.Claim.append(nil))
+	}
+	if l.Barrier {
+		payload = appendPart(payload, partBarrier, nil)
 	}
 	for i := range l.Parts {
 		switch p := &l.Parts[i]; {
@@ -173,6 +178,12 @@ func (l *Log) decodePart(d *decoder) {
 			Branch: body.word(), Base: body.number(), Window: body.number(),
 			Writer: string(body.bytes()),
 		}
+	case partBarrier:
+		if l.Barrier {
+			d.fail("two barriers")
+			return
+		}
+		l.Barrier = true
 	case partCommits:
 		l.Parts = append(l.Parts, Part{Commits: body.commits()})
 	case partEdit:
@@ -212,7 +223,9 @@ func (l *Log) verify() error {
 		first += l.Parts[0].Origin.Epoch
 	}
 	switch {
-	case (l.Claim == nil) == (len(l.Parts) == 0) && !clones:
+	case l.Barrier && (l.Claim != nil || len(l.Parts) > 0 || l.Number == 1):
+		return errors.New("a barrier with something else, or nothing before it")
+	case (l.Claim == nil) == (len(l.Parts) == 0) && !clones && !l.Barrier:
 		return errors.New("neither a claim alone nor parts")
 	case l.Number == 1 && l.Epoch != first:
 		return fmt.Errorf("the log begins with epoch %d, not %d", l.Epoch, first)

@@ -54,6 +54,9 @@ func exampleClaim() *Log {
 	return &Log{Header: exampleHeader(1, 1), Claim: &Claim{Writer: "alpha", Branch: 300, Window: 1}}
 }
 
+// exampleBarrier returns a barrier.
+func exampleBarrier() *Log { return &Log{Header: exampleHeader(3, 1), Barrier: true} }
+
 // exampleTable returns a table of the examples.
 func exampleTable(number uint64) *manifest.Table {
 	return &manifest.Table{
@@ -103,7 +106,7 @@ func TestLog_isDecodedAsItWas(t *testing.T) {
 	large := exampleParts()
 	large.Parts[0].Commits.Batches = append(large.Parts[0].Commits.Batches,
 		bytes.Repeat([]byte("compressible "), 10_000))
-	for _, l := range []*Log{exampleClaim(), exampleParts(), large} {
+	for _, l := range []*Log{exampleClaim(), exampleBarrier(), exampleParts(), large} {
 		p, err := c.EncodeLog(l)
 		check(t, err)
 		got, err := c.DecodeLog("log/1", p)
@@ -113,10 +116,10 @@ func TestLog_isDecodedAsItWas(t *testing.T) {
 		if !bytes.Equal(p, again) || got.Header != l.Header || len(got.Parts) != len(l.Parts) {
 			t.Errorf("got %+v, want %+v", got, l)
 		}
-		if l.Claim != nil && !reflect.DeepEqual(got, l) {
-			t.Errorf("got the claim %+v", got.Claim)
+		if len(l.Parts) == 0 && !reflect.DeepEqual(got, l) {
+			t.Errorf("got the claim %+v, a barrier: %t", got.Claim, got.Barrier)
 		}
-		if l.Claim == nil && !reflect.DeepEqual(got.Parts[0], l.Parts[0]) {
+		if len(l.Parts) > 0 && !reflect.DeepEqual(got.Parts[0], l.Parts[0]) {
 			t.Errorf("got the commits %+v", got.Parts[0].Commits)
 		}
 	}
@@ -229,6 +232,9 @@ func TestLog_isRefusedIfNoWriterMakesIt(t *testing.T) {
 		func(l *Log) {
 			l.Parts, l.Claim = nil, &Claim{Branch: 1, Window: 1, Writer: strings.Repeat("x", 256)}
 		},
+		func(l *Log) { l.Barrier = true },
+		func(l *Log) { l.Parts, l.Barrier, l.Claim = nil, true, &Claim{Branch: 1, Window: 1} },
+		func(l *Log) { l.Parts, l.Barrier, l.Number, l.Previous = nil, true, 1, ID{} },
 		func(l *Log) { l.Parts[0].Commits.First = 0 },
 		func(l *Log) { l.Parts[0].Commits.First = numberMax },
 		func(l *Log) { l.Parts[0].Commits.Batches = nil },

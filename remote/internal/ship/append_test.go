@@ -48,7 +48,7 @@ func TestShipper_sendsAloneWhatDoesNotFitTogether(t *testing.T) {
 		default:
 		}
 		ok(t, e.Flush())
-		synctest.Wait() // for the first table
+		<-time.After(2 * commitPause) // for the first table
 		ok(t, putRandom(e, rng, 50))
 		close(release)
 		synctest.Wait() // for the others

@@ -12,8 +12,14 @@ import (
 	"github.com/stoatdb/stoat/remote/internal/history"
 )
 
-// loadPause is the pause after files could not be stored.
-const loadPause = 200 * time.Millisecond
+const (
+	// loadPause is the pause after files could not be stored.
+	loadPause = 200 * time.Millisecond
+	// commitPause is how long files wait for commits, before an object of the log is made for nothing
+	// but that they set off: while a new writer has one object on its way, its first commit would have
+	// to wait for that one.
+	commitPause = 50 * time.Millisecond
+)
 
 // cargo is the files of one version on their way to the store.
 //
@@ -26,11 +32,14 @@ type cargo struct {
 	mu     sync.Mutex
 	held   *engine.Held    // nil if there is none
 	after  uint64          // how many log objects had been prepared when it was taken
+	since  time.Time       // when it was taken
 	files  []upload        // what the store lacks of it
 	free   bool            // none of them is of this epoch, so none has to wait
 	stored bool            // all its files are in the store
 	busy   bool            // they are being stored
 	sent   map[upload]bool // files that are in the store, and perhaps not in the version there
+
+	ripe <-chan time.Time // has an item once the files have waited for long enough, the loop's
 }
 
 // edit returns what leads from a version to the one whose files are stored; nil if there is none.
@@ -43,11 +52,12 @@ func (c *cargo) edit(from *manifest.Version) *manifest.Edit {
 	return from.EditTo(c.held.Version)
 }
 
-// isDue reports whether the files wait for a log object, given how many have been prepared.
+// isDue reports whether the files have waited for a log object, given how many have been prepared.
 func (c *cargo) isDue(prepared uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.held != nil && !c.busy && !c.stored && !c.free && prepared == c.after
+	return c.held != nil && !c.busy && !c.stored && !c.free && prepared == c.after &&
+		time.Since(c.since) >= commitPause
 }
 
 // release lets the files go. They are not being stored any more.
@@ -75,10 +85,12 @@ func (s *Shipper) load(ctx context.Context) {
 	defer c.mu.Unlock()
 	s.deliveredLocked(there)
 	if !c.busy && c.held == nil && c.changed.Swap(false) {
-		c.held, c.after = s.engine.Hold(), s.prepared
+		c.held, c.after, c.since = s.engine.Hold(), s.prepared, time.Now()
 		c.stored = there.EditTo(c.held.Version) == nil
 		c.files = uploads(c.held.Version, there)
-		c.free = !slices.ContainsFunc(c.files, s.isOwn)
+		if c.free = !slices.ContainsFunc(c.files, s.isOwn); !c.free {
+			c.ripe = time.After(commitPause)
+		}
 		s.deliveredLocked(there)
 	}
 	if c.busy || c.held == nil || c.stored || !c.free && s.counted <= c.after {

@@ -187,6 +187,7 @@ func (s *Shipper) loop(ctx context.Context) {
 			case <-ctx.Done():
 			case <-s.wake:
 			case <-s.answered:
+			case <-s.cargo.ripe:
 			}
 		}
 		if again, err := s.settle(ctx); err != nil {

@@ -49,7 +49,7 @@ func (t *Tail) claim(
 	t.claiming(began, nil)
 	as.Failed = func(err error) { t.claiming(began, err) }
 	defer func() { as.Failed = before }()
-	caughtUp := t.config.AtOnce && !t.behind
+	caughtUp := !t.behind && (t.config.AtOnce || t.isCurrent(began))
 	for tries := 1; ; tries++ {
 		w, final, err := t.tryClaim(ctx, as, decide, caughtUp)
 		caughtUp = false

@@ -180,6 +180,14 @@ func (t *Tail) isDue(now time.Time) bool {
 	return now.Sub(t.looked) > lookEvery || now.Sub(t.touched) > 2*t.config.PollMax
 }
 
+// isCurrent reports whether the replica has had all of the log a moment ago: then a claim needs no
+// look at the log before, as it is not likely that the number after that has been deleted.
+func (t *Tail) isCurrent(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failed == nil && now.Sub(t.current) <= 2*t.config.PollMax
+}
+
 // step reads the next object of the log, and makes the replica show what it says. It reports
 // whether there may be more.
 func (t *Tail) step(ctx context.Context) (more bool, err error) {
