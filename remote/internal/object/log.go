@@ -110,7 +110,7 @@ func (l *Log) payload() (payload []byte) {
 	for i := range l.Parts {
 		switch p := &l.Parts[i]; {
 		case p.Commits != nil:
-			payload = appendPart(payload, partCommits, p.Commits.append(nil))
+			payload = p.Commits.appendPart(payload)
 		case p.Edit != nil:
 			payload = appendPart(payload, partEdit, manifest.AppendEdit(nil, p.Edit))
 		case p.Origin != nil && *p.Origin == Origin{}:
@@ -133,8 +133,16 @@ func (c *Claim) append(dst []byte) []byte {
 	return appendBytes(appendUvarints(dst, c.Base, c.Window), []byte(c.Writer))
 }
 
-func (c *Commits) append(dst []byte) []byte {
-	dst = appendUvarints(dst, c.First, uint64(len(c.Batches)))
+// appendPart appends the commits as a part, whose bytes are known before, so that megabytes of them
+// are copied once.
+func (c *Commits) appendPart(dst []byte) []byte {
+	head := appendUvarints(nil, c.First, uint64(len(c.Batches)))
+	size, scratch := len(head), make([]byte, 0, binary.MaxVarintLen64)
+	for _, b := range c.Batches {
+		size += len(binary.AppendUvarint(scratch, uint64(len(b)))) + len(b)
+	}
+	dst = slices.Grow(dst, 1+binary.MaxVarintLen64+size)
+	dst = append(binary.AppendUvarint(append(dst, partCommits), uint64(size)), head...)
 	for _, b := range c.Batches {
 		dst = appendBytes(dst, b)
 	}
