@@ -70,19 +70,27 @@ func TestOpen_refusesWhatIsLeftOfAnother(t *testing.T) {
 }
 
 // TestOpen_mayBeCalledTwiceAtTheSameTime makes a database while another process looks for what is
-// left of one.
+// left of one, which finds files, or nothing.
 func TestOpen_mayBeCalledTwiceAtTheSameTime(t *testing.T) {
-	store := memstore.New()
-	var armed atomic.Bool
-	armed.Store(true)
-	client := at(store, faultstore.Get, storelog.DraftName, &armed, func() {
-		db := mustOpen(t, store, memfs.New())
-		ok(t, db.Put([]byte("a"), nil))
-		ok(t, db.Close())
-	})
-	db := mustOpen(t, client, memfs.New())
-	_, err := db.Get([]byte("a"))
-	if ok(t, err); armed.Load() {
-		t.Error("nobody has looked")
+	for name, op := range map[string]faultstore.Op{
+		"data/": faultstore.List, storelog.DraftName: faultstore.Get,
+	} {
+		store := memstore.New()
+		var armed atomic.Bool
+		armed.Store(true)
+		client := at(store, op, name, &armed, func() {
+			db := mustOpen(t, store, memfs.New())
+			for len(names(t, store, "data/")) == 0 {
+				ok(t, db.Put([]byte("a"), nil))
+				ok(t, db.Flush())
+				ok(t, db.Ship(t.Context()))
+			}
+			ok(t, db.Close())
+		})
+		db := mustOpen(t, client, memfs.New())
+		_, err := db.Get([]byte("a"))
+		if ok(t, err); armed.Load() {
+			t.Error("nobody has looked")
+		}
 	}
 }
