@@ -161,6 +161,17 @@ func (o *Options) withDefaults() (set Options) {
 	return set
 }
 
+// check returns an error if o, with defaults, cannot be that of a writer in the store.
+func (o *Options) check(store objstore.Store) error {
+	switch {
+	case o.Database.ReadOnly:
+		return stoat.ErrReadOnly
+	case o.Durability > Wait:
+		return fmt.Errorf("option Durability is %d: it must be Async or Wait", o.Durability)
+	}
+	return wantSealed(store, o.Database)
+}
+
 // shipping returns how to ship.
 func (o *Options) shipping() ship.Config {
 	c := ship.Config{
@@ -236,10 +247,7 @@ func Open(ctx context.Context, store objstore.Store, dir string, opts *Options) 
 func open(
 	ctx context.Context, store objstore.Store, dir string, o Options, settings hook.Settings,
 ) (*DB, error) {
-	if o.Database.ReadOnly {
-		return nil, stoat.ErrReadOnly
-	}
-	if err := wantSealed(store, o.Database); err != nil {
+	if err := o.check(store); err != nil {
 		return nil, err
 	}
 	files, err := sealedWith(settings.FS, o.Database.Key)

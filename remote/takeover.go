@@ -43,13 +43,10 @@ func (r *Reader) takeOver(
 ) (*DB, error) {
 	r.changing.Lock()
 	defer r.changing.Unlock()
-	switch {
-	case r.closed:
+	if r.closed {
 		return nil, stoat.ErrClosed
-	case o.Database.ReadOnly:
-		return nil, stoat.ErrReadOnly
 	}
-	if err := wantSealed(r.store.Store, o.Database); err != nil {
+	if err := o.check(r.store.Store); err != nil {
 		return nil, err
 	}
 	files, err := sealedWith(settings.FS, o.Database.Key)
