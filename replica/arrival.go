@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/session"
@@ -29,7 +27,7 @@ const domainBatch = "stoat.replica.batch.v1"
 type growth struct {
 	logs     []session.News // by log, in the order of arrival
 	index    map[uint32]int // of the logs
-	before   uint64         // the arrival before the batch
+	before   session.Position
 	position session.Position
 }
 
@@ -67,7 +65,7 @@ func (t *txn) endBatch() error {
 	if err != nil {
 		return err
 	}
-	g.before = p.Arrival
+	g.before = p
 	sum := sha256.New()
 	sum.Write([]byte(domainBatch))
 	sum.Write(p.Digest[:])
@@ -94,7 +92,11 @@ func (t *txn) endBatch() error {
 	if err := t.meta.Put(batchKey(p.Batch), stored); err != nil {
 		return err
 	}
-	return t.meta.Put([]byte(keyPosition), stored)
+	if err := t.meta.Put([]byte(keyPosition), stored); err != nil {
+		return err
+	}
+	t.space.chronicle.expect(g)
+	return nil
 }
 
 // renew gives a log a new arrival number.
@@ -203,123 +205,4 @@ func parsePosition(stored []byte) (p session.Position, err error) {
 		return p, fmt.Errorf("a position of arrivals: %w: %w", err, stoat.ErrCorrupt)
 	}
 	return p, nil
-}
-
-// newsMax is the most logs that a chronicle remembers.
-const newsMax = 1 << 12
-
-// chronicle is the last batches, in memory, so that sessions that keep up need not ask their peers
-// what these lack. It is safe for concurrent use.
-type chronicle struct {
-	mu      sync.Mutex
-	from    uint64 // the arrival after which all batches are here
-	batches []growth
-	size    int // logs in all batches
-	last    session.Position
-	changed chan struct{} // closed at the next change; nil if nobody waits
-}
-
-// add adds what a transaction has committed, which may be nil.
-func (c *chronicle) add(g *growth) {
-	if g == nil || g.position.Batch == 0 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case g.position.Arrival <= c.last.Arrival:
-		return
-	case g.before != c.last.Arrival || len(g.logs) > newsMax:
-		c.forgetLocked(g.position)
-	default:
-		c.batches = append(c.batches, *g)
-		c.size += len(g.logs)
-		c.last = g.position
-		n := 0
-		for ; c.size > newsMax; n++ {
-			c.size -= len(c.batches[n].logs)
-			c.from = c.batches[n].position.Arrival
-		}
-		c.batches = slices.Delete(c.batches, 0, n)
-	}
-	c.wakeLocked()
-}
-
-// reach notes that the database has got to a position.
-func (c *chronicle) reach(p session.Position) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if p.Batch > 0 && p.Arrival > c.last.Arrival {
-		c.forgetLocked(p)
-		c.wakeLocked() // add does not, for the batches up to there
-	}
-}
-
-// catchUp makes the chronicle reach what another Space of the same replica has added. The lock
-// keeps what this one adds from being taken for that.
-func (s *Space) catchUp() error {
-	s.applying.Lock()
-	defer s.applying.Unlock()
-	return s.db.View(func(tx *stoat.Tx) error {
-		t, err := s.in(tx)
-		if err != nil {
-			return err
-		}
-		p, err := t.position()
-		if err == nil {
-			s.chronicle.reach(p)
-		}
-		return err
-	})
-}
-
-func (c *chronicle) forgetLocked(p session.Position) {
-	c.batches, c.size, c.from, c.last = nil, 0, p.Arrival, p
-}
-
-// since returns what arrived after an arrival.
-func (c *chronicle) since(after uint64) (news []session.News, p session.Position, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if after == c.last.Arrival {
-		return nil, c.last, true
-	}
-	if after < c.from || after > c.last.Arrival {
-		return nil, p, false
-	}
-	for i := range c.batches {
-		b := &c.batches[i]
-		if b.before < after {
-			continue
-		}
-		if len(news) == 0 && b.before != after {
-			return nil, p, false
-		}
-		news, p = append(news, b.logs...), b.position
-	}
-	return news, p, len(news) > 0
-}
-
-// wait returns a channel that is closed at the next change.
-func (c *chronicle) wait() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.changed == nil {
-		c.changed = make(chan struct{})
-	}
-	return c.changed
-}
-
-// wake tells those who wait that something has changed.
-func (c *chronicle) wake() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wakeLocked()
-}
-
-func (c *chronicle) wakeLocked() {
-	if c.changed != nil {
-		close(c.changed)
-		c.changed = nil
-	}
 }

@@ -44,7 +44,10 @@ func (t *txn) write() error {
 	if err := t.mayWrite(next, e); err != nil {
 		return err
 	}
-	return t.issue(next, e)
+	if err := t.issue(next, e); err != nil {
+		return err
+	}
+	return t.sealAtOnce(next)
 }
 
 // nextEntry is where the next entry of the own log goes. Entries of context alone come before it if

@@ -99,7 +99,8 @@ func (v *victim) play(seed uint64) {
 	h := &history{t: v.t, rng: rand.New(rand.NewPCG(seed, 21))}
 	other, guest := newPeer(v.t, p), newGuest(v.t, p)
 	h.peers = []*peer{p, other, guest}
-	for range 4 {
+	for round := range 4 {
+		p.sealAtOnce(round%2 == 0)
 		p.grant(guest, Write)
 		meet(v.t, p, guest)
 		h.write(guest)

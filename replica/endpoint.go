@@ -176,7 +176,14 @@ func (e endpoint) News(after uint64) (news []session.News, p session.Position, o
 func (e endpoint) Changed() <-chan struct{} { return e.s.chronicle.wait() }
 
 // Seal implements session.Space.
-func (e endpoint) Seal() error { return e.s.Seal() }
+func (e endpoint) Seal() error {
+	before := e.s.chronicle.position()
+	err := e.s.Seal()
+	if err == nil {
+		e.s.chronicle.await(before)
+	}
+	return err
+}
 
 // Own implements session.Space.
 func (e endpoint) Own() (id entry.Hash, err error) {

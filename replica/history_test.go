@@ -207,6 +207,7 @@ func (h *history) deliver(from, to *peer) {
 	if err := from.space.Seal(); err != nil {
 		h.t.Error(err)
 	}
+	from.sealAtOnce(h.rng.IntN(2) == 0)
 	var runs []*run
 	err := from.db.View(func(tx *stoat.Tx) error {
 		t, err := from.space.in(tx)

@@ -208,6 +208,7 @@ func (s *Space) part(session uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.peers, session)
+	s.chronicle.awaited.Store(false) // another session may say so again
 }
 
 // Void is an entry that does not count, all of it or a part.

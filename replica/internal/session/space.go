@@ -62,7 +62,8 @@ type Space interface {
 	// Changed returns a channel that is closed when something has arrived, or was written, after
 	// the call.
 	Changed() <-chan struct{}
-	// Seal seals what this replica has written, and makes everything sealed durable.
+	// Seal seals what this replica has written, and makes everything sealed durable. If there is
+	// nothing, what is written next may be sealed as it is committed.
 	Seal() error
 	// Own returns the id of the log that the replica writes.
 	Own() (entry.Hash, error)
