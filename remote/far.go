@@ -93,6 +93,7 @@ func (c *farConfig) openCache() (*diskcache.Cache, error) {
 		Files: files, Dir: c.dir, Limit: limit,
 		Owner: [32]byte(append(c.database[:], c.origin[:]...)),
 		Warn:  func(err error) { logger.Warn("the cache of files in a store fails", "err", err) },
+		Now:   time.Now,
 	}
 	cache, err := diskcache.Open(config)
 	if err == nil || !corrupt.IsLasting(err) {

@@ -14,6 +14,8 @@ var exceptions = map[string]string{
 	"internal/vfs/fault.go: any in the API": "what recover returns has no other type",
 	"feed/open.go: clock": "entries carry the time of their Append, and only a layer can take it; " +
 		"Options.Now replaces it",
+	"remote/far.go: clock": "a cache tries its disk again some time after that failed, and gets the " +
+		"clock from what opens it",
 	"internal/hook/hook.go: mutable globals": "Open has no parameter that could carry what tests " +
 		"choose, and the API must not get one; the pointer to the options tells the calls apart",
 	"internal/engine/memory.go: mutable globals": "the memory of a process is one, and the " +

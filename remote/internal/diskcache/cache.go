@@ -16,7 +16,7 @@
 // and those without a valid beginning, are removed. Other files are left alone.
 //
 // A cache is safe for concurrent use. It returns what was put or nothing. If the disk fails, it
-// takes nothing more. It knows nothing of stores and of what is in an object.
+// takes nothing for a minute. It knows nothing of stores and of what is in an object.
 package diskcache
 
 import (
@@ -28,6 +28,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -64,8 +65,9 @@ type Config struct {
 	Dir   string   // is created if it is missing
 	Limit int64    // of bytes in the folder, at least LimitMin
 	Owner [32]byte // whose objects they are
-	// Warn is called when the cache takes nothing more, and why.
+	// Warn is called when the disk has failed, and not again until something was written.
 	Warn func(err error)
+	Now  func() time.Time
 }
 
 // Cache is an open cache.
@@ -78,7 +80,9 @@ type Cache struct {
 	writing sync.Mutex // held to change segments; before mu
 	next    uint64     // the number of the next segment
 	total   int64      // bytes of all segments
-	broken  atomic.Bool
+	dropped []*segment // are closed, and their files not removed yet
+	// failed is when the disk failed, if nothing was written since.
+	failed atomic.Pointer[time.Time]
 
 	mu       sync.RWMutex
 	segments []*segment      // the oldest first; pieces go to the last one if it is current

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
@@ -39,6 +40,7 @@ func open(t testing.TB, files vfs.FS, limit int64) *Cache {
 	c, err := Open(Config{
 		Files: files, Dir: "cache", Limit: limit, Owner: [32]byte{7},
 		Warn: func(err error) { t.Errorf("the cache warns: %v", err) },
+		Now:  time.Now,
 	})
 	ok(t, err)
 	t.Cleanup(func() { ok(t, c.Close()) })
@@ -297,35 +299,6 @@ func TestCrash_leavesAUsableCache(t *testing.T) {
 		}
 		ok(t, c.Close())
 	}
-}
-
-func TestCache_goesOnReadingWhenTheDiskFails(t *testing.T) {
-	var failing atomic.Bool
-	broken := errors.New("broken")
-	files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
-		if failing.Load() && op.Kind != faultfs.ReadAt {
-			return broken
-		}
-		return nil
-	})
-	var warned error
-	c, err := Open(Config{
-		Files: files, Dir: "cache", Owner: [32]byte{7}, Warn: func(err error) { warned = err },
-	})
-	ok(t, err)
-	id := ID{Kind: folder.Table, Number: 1}
-	c.Put(id, truth(id, 0, 100), 0)
-	failing.Store(true)
-	c.Put(id, truth(id, 100, 100), 100)
-	c.Put(id, truth(id, 200, 100), 200)
-	if !errors.Is(warned, broken) {
-		t.Errorf("the warning is %v", warned)
-	}
-	if !wantRight(t, c, id, 0, 100) || c.Has(id, 100, 101) {
-		t.Error("the cache is not as before")
-	}
-	failing.Store(false)
-	ok(t, c.Close())
 }
 
 func TestCache_isSafeForConcurrentUse(t *testing.T) {

@@ -3,13 +3,18 @@ package diskcache
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
+	"time"
 )
+
+// rest is for how long nothing is written after the disk has failed.
+const rest = time.Minute
 
 // Put keeps the bytes of an object from at on, as far as the cache lacks them. It may keep less, or
 // nothing.
 func (c *Cache) Put(id ID, data []byte, at int64) {
-	if c.broken.Load() {
+	if failed := c.failed.Load(); failed != nil && c.config.Now().Sub(*failed) < rest {
 		return
 	}
 	c.writing.Lock()
@@ -18,18 +23,24 @@ func (c *Cache) Put(id ID, data []byte, at int64) {
 	closed := c.closed
 	missing := c.missingLocked(id, uint64(at), uint64(at)+uint64(len(data)))
 	c.mu.RUnlock()
-	if closed || len(data) == 0 {
+	if closed || len(missing) == 0 {
 		return
 	}
 	if err := c.write(id, data, uint64(at), missing); err != nil {
 		c.fail(err)
+	} else if c.failed.Load() != nil {
+		c.failed.Store(nil)
 	}
 }
 
-// fail has the cache take nothing more.
+// fail has the cache take nothing for a while. It warns once, until something was written again.
+// The caller holds writing.
 func (c *Cache) fail(err error) {
-	c.broken.Store(true)
-	c.config.Warn(fmt.Errorf("nothing more is kept in %s: %w", c.config.Dir, err))
+	now := c.config.Now()
+	if c.failed.Swap(&now) == nil {
+		c.config.Warn(fmt.Errorf("nothing is kept in %s until the disk works again: %w", c.config.Dir,
+			err))
+	}
 }
 
 // write writes the missing spans of data, which is that of an object from at on.
@@ -61,14 +72,16 @@ func (c *Cache) append(p *piece, data []byte) error {
 // appendRecord writes a record to the current segment, which has room for it.
 func (c *Cache) appendRecord(p *piece, record []byte) error {
 	s := c.last()
-	if _, err := s.file.WriteAt(record, s.size); err != nil {
-		return err
-	}
+	_, err := s.file.WriteAt(record, s.size)
 	p.of, p.offset = s, s.size+headerBytes
-	s.size += int64(len(record))
+	s.size += int64(len(record)) // if it failed, too: nobody knows how much was written
 	c.total += int64(len(record))
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err != nil {
+		c.current = false // what follows what is torn would not be found
+		return err
+	}
 	c.addLocked(p)
 	return nil
 }
@@ -79,6 +92,9 @@ func (c *Cache) last() *segment { return c.segments[len(c.segments)-1] }
 // what was used in them goes into the new one. If there are too many segments, all of what is in
 // small ones does.
 func (c *Cache) rotate() error {
+	if err := c.unlink(); err != nil {
+		return err
+	}
 	var carried []carried
 	for len(c.segments) > 0 && c.total+c.segment > c.config.Limit {
 		carried = c.carry(carried)
@@ -92,24 +108,35 @@ func (c *Cache) rotate() error {
 			return err
 		}
 	}
-	file, err := c.folder.Create(c.path(c.next))
-	if err != nil {
+	if err := c.begin(); err != nil {
 		return err
 	}
-	s := &segment{number: c.next, file: file, size: startBytes}
-	c.next++
-	if _, err := file.WriteAt(segmentStart(c.config.Owner), 0); err != nil {
-		return errors.Join(err, file.Close())
-	}
-	c.mu.Lock()
-	c.segments, c.current = append(c.segments, s), true
-	c.mu.Unlock()
-	c.total += startBytes
 	for _, again := range carried {
 		if err := c.appendRecord(again.piece, again.record); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// begin starts a new segment. If that fails, nothing stays of it.
+func (c *Cache) begin() error {
+	s := &segment{number: c.next, size: startBytes}
+	c.next++
+	c.total += startBytes
+	var err error
+	if s.file, err = c.folder.Create(c.path(s.number)); err == nil {
+		if _, err = s.file.WriteAt(segmentStart(c.config.Owner), 0); err != nil {
+			err = errors.Join(err, s.file.Close())
+		}
+	}
+	if err != nil {
+		c.dropped = append(c.dropped, s)
+		return errors.Join(err, c.unlink())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.segments, c.current = append(c.segments, s), true
 	return nil
 }
 
@@ -186,6 +213,19 @@ func (c *Cache) remove(i int) error {
 	}
 	err := s.file.Close()
 	c.mu.Unlock()
-	c.total -= s.size
-	return errors.Join(err, c.folder.Remove(c.path(s.number)))
+	c.dropped = append(c.dropped, s)
+	return errors.Join(err, c.unlink())
+}
+
+// unlink removes the files of dropped segments. They count until then, so that the limit is kept
+// where files cannot be removed.
+func (c *Cache) unlink() error {
+	for len(c.dropped) > 0 {
+		s := c.dropped[0]
+		if err := c.folder.Remove(c.path(s.number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		c.dropped, c.total = c.dropped[1:], c.total-s.size
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
@@ -52,7 +53,7 @@ func put(t testing.TB, store objstore.Store, kind folder.Kind, number uint64, si
 func newFolder(t testing.TB, store objstore.Store) *Folder {
 	t.Helper()
 	cache, err := diskcache.Open(diskcache.Config{
-		Files: memfs.New(), Dir: "cache", Warn: func(err error) { t.Error(err) },
+		Files: memfs.New(), Dir: "cache", Warn: func(err error) { t.Error(err) }, Now: time.Now,
 	})
 	ok(t, err)
 	f := New(store, cache, func(uint64) (nobody [16]byte) { return nobody }, func() {})
