@@ -103,6 +103,7 @@ func openError(dir string, readOnly bool, err error) error {
 	case errors.Is(err, ErrKey):
 		advice = " (set Options.Key to the key that the database was created with, or to nil if it " +
 			"is not encrypted)"
+	case errors.Is(err, corrupt.ErrElsewhere): // it says what to do
 	case errors.Is(err, ErrCorrupt):
 		advice = " (keep a copy of the directory and restore a backup, or run: stoat salvage " +
 			dir + " NEW)"

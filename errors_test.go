@@ -6,7 +6,17 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
 )
+
+// Files that are in a store only are not lost, and a salvage would lose them.
+func TestOpenError_doesNotAdviseToSalvageWhatIsElsewhere(t *testing.T) {
+	err := openError("/some/dir", false, corrupt.NewElsewhere("a.table", "open it there"))
+	if !errors.Is(err, ErrCorrupt) || strings.Contains(err.Error(), "salvage") {
+		t.Errorf("the error is %v", err)
+	}
+}
 
 func TestOpenError_namesTheDirectoryAndWhatToDo(t *testing.T) {
 	tests := map[string]struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/corrupt"
 )
 
 // open opens the database in dir, with the command's key, and says what to do if that fails.
@@ -32,6 +33,8 @@ func open(s *stdio, dir string, opts *stoat.Options) (*stoat.DB, error) {
 	case errors.Is(err, stoat.ErrKey):
 		return nil, fmt.Errorf("%s: %w: give the key that the database was created with by -%s, or "+
 			"none if it is not encrypted", dir, inner, keyFileFlag)
+	case errors.Is(err, corrupt.ErrElsewhere):
+		return nil, fmt.Errorf("the database at %s is not all here: %w", dir, inner)
 	case errors.Is(err, stoat.ErrCorrupt):
 		return nil, fmt.Errorf("the database at %s is damaged: %w", dir, inner) // run says what to do
 	case errors.Is(err, fs.ErrNotExist) && opts != nil && opts.ReadOnly:

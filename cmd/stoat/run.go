@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/corrupt"
 )
 
 // Exit codes.
@@ -37,7 +38,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return other.code // it has reported the error
 	}
 	code := exitCode(err)
-	if errors.Is(err, stoat.ErrCorrupt) {
+	if errors.Is(err, stoat.ErrCorrupt) && !errors.Is(err, corrupt.ErrElsewhere) {
 		err = fmt.Errorf("%w; keep a copy of the directory, then restore a backup, load a "+
 			"dump, or run \"stoat salvage DIR NEW\"", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/folder"
 )
 
 func TestRun_withoutACommandIsAMistake(t *testing.T) {
@@ -171,6 +173,22 @@ func TestRun_readsAroundAMissingTable(t *testing.T) {
 	} {
 		r := execute(t, `{"stoat":2}`, args...)
 		fails(t, r, exitDamaged, "database at "+db+" is damaged: ", "restore a backup")
+	}
+}
+
+// A standby, and a database in object storage larger than its disk, have files only in the store.
+func TestRun_doesNotAdviseToSalvageWhatIsInAStore(t *testing.T) {
+	db := sample(t)
+	remove(t, fileOf(t, db, "*.table"))
+	if err := os.WriteFile(filepath.Join(db, folder.ClaimPrefix+"000001"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"put", db, "ant", "1"}, {"compact", db}} {
+		r := execute(t, "", args...)
+		fails(t, r, exitDamaged, "open it with package remote")
+		if strings.Contains(r.err, "stoat salvage") || strings.Contains(r.err, "restore a backup") {
+			t.Errorf("%s advises to salvage: %s", args[0], r.err)
+		}
 	}
 }
 

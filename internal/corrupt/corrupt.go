@@ -21,6 +21,10 @@ var ErrFormat = errors.New("unknown format")
 // among those that should be.
 var ErrKey = errors.New("wrong key")
 
+// ErrElsewhere reports a file that is missing where it may be kept elsewhere: nothing may be lost,
+// and a salvage would lose what is in it.
+var ErrElsewhere = errors.New("the file may be elsewhere")
+
 // IsLasting reports whether an error says what bytes are, so that reading them again fails again.
 func IsLasting(err error) bool {
 	return errors.Is(err, Err) || errors.Is(err, ErrFormat) || errors.Is(err, ErrKey)
@@ -31,6 +35,8 @@ type Error struct {
 	File   string // the file's name, as opened
 	Offset int64  // where the damaged unit starts, in bytes
 	Reason string // what is wrong, in a few words
+
+	elsewhere bool // it also matches ErrElsewhere
 }
 
 // New returns an [Error] whose reason is formatted as by fmt.Sprintf.
@@ -38,10 +44,18 @@ func New(file string, offset int64, format string, args ...any) error {
 	return &Error{File: file, Offset: offset, Reason: fmt.Sprintf(format, args...)}
 }
 
+// NewElsewhere returns an [Error] about a whole file that also matches [ErrElsewhere]. Its reason
+// is formatted as by fmt.Sprintf.
+func NewElsewhere(file, format string, args ...any) error {
+	return &Error{File: file, Reason: fmt.Sprintf(format, args...), elsewhere: true}
+}
+
 // Error implements error.
 func (e *Error) Error() string {
 	return fmt.Sprintf("corrupt data in %s at offset %d: %s", e.File, e.Offset, e.Reason)
 }
 
-// Is reports whether target is [Err].
-func (e *Error) Is(target error) bool { return target == Err }
+// Is reports whether target is [Err], or [ErrElsewhere] if the error reports that.
+func (e *Error) Is(target error) bool {
+	return target == Err || e.elsewhere && target == ErrElsewhere
+}

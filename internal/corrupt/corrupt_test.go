@@ -20,3 +20,13 @@ func TestError_isFoundThroughWraps(t *testing.T) {
 		t.Errorf("message is %q, want %q", err, want)
 	}
 }
+
+func TestErrElsewhere_isDamageOfItsOwnKind(t *testing.T) {
+	err := NewElsewhere("000012.table", "it is in %s", "a store")
+	if !errors.Is(err, Err) || !errors.Is(err, ErrElsewhere) {
+		t.Errorf("%v is not found to be both", err)
+	}
+	if errors.Is(New("000012.table", 0, "it is gone"), ErrElsewhere) {
+		t.Error("other damage is found to be elsewhere")
+	}
+}

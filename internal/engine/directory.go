@@ -142,9 +142,9 @@ func (d directory) missing(path string, found folder.Listing) error {
 	if found.Claim == "" {
 		return missing(path)
 	}
-	return corrupt.New(path, 0, "the file is missing; as %s says, the directory is shipped to object "+
-		"storage, and files may be only there: open it with package remote, because salvage would lose "+
-		"them", found.Claim)
+	return corrupt.NewElsewhere(path, "the file is missing; as %s says, the directory is shipped to "+
+		"object storage, and files may be only there: open it with package remote, because salvage "+
+		"would lose them", found.Claim)
 }
 
 // missing returns the error of a file that the manifest names and that is not there.

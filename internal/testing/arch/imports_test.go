@@ -136,7 +136,7 @@ internal/testing/portable: std
 	examples/gossip:       ., feed
 	examples/shop:         ., record
 	examples/todo:         ., record
-	cmd/stoat:             ., record, feed, internal/folder, internal/tools/inspect,
+	cmd/stoat:             ., record, feed, internal/folder, internal/corrupt, internal/tools/inspect,
 	                       internal/commands/progress, internal/commands/bucketpath,
 	                       internal/commands/intake, internal/commands/jsontext,
 	                       internal/commands/cmdline, internal/commands/keyfile,
