@@ -25,7 +25,8 @@ const (
 var errSilent = errors.New("the connection makes no progress")
 
 // attentive is a network that cuts requests which make no progress, and no others: a transfer may
-// be as slow as it likes. Time in which a body waits for its own source does not count.
+// be as slow as it likes. Time in which a body waits for its own source does not count. Answers
+// always say when an object was last modified.
 type attentive struct{ http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
@@ -43,6 +44,10 @@ func (a attentive) RoundTrip(r *http.Request) (*http.Response, error) {
 		err = explain(ctx, err)
 		cut(nil)
 		return nil, err
+	}
+	// The client fails without a date, and nothing here depends on it: writers record times.
+	if _, err := http.ParseTime(response.Header.Get("Last-Modified")); err != nil {
+		response.Header.Set("Last-Modified", time.Unix(0, 0).UTC().Format(http.TimeFormat))
 	}
 	response.Body = &receivedBody{response.Body, ctx, w, func() { cut(nil) }}
 	return response, nil

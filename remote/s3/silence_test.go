@@ -164,3 +164,20 @@ func TestPut_readsAPacedBodyOnce(t *testing.T) {
 		t.Errorf("%d bytes: %v", len(got), err)
 	}
 }
+
+// Nothing depends on when an object was stored, so a server need not say it.
+func TestGet_needsNoDate(t *testing.T) {
+	for _, date := range []string{"", "Last-Modified: yesterday\r\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := opened(t, "server", "", pipe(func(c net.Conn) {
+				readHead(t, c)
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nETag: \"x\"\r\n"+date+
+					"\r\nsome")
+			}))
+			got, err := s.Get(t.Context(), "data/a", 0, -1)
+			if err != nil || string(got) != "some" {
+				t.Errorf("with %q: %q, %v", date, got, err)
+			}
+		})
+	}
+}
