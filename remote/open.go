@@ -75,6 +75,9 @@ func (db *DB) openFolder(dir string, opts *stoat.Options, settings hook.Settings
 	own := *opts
 	var failed error
 	settings.Shipper = db.shipper
+	if settings.Tuning.PartBytes == 0 {
+		settings.Tuning.PartBytes, settings.Tuning.YoungBytes = db.part, youngParts*db.part
+	}
 	settings.Opened = func(e *engine.Engine) {
 		_, claims, err := db.shipper.Claims(context.Background()) // the role is taken, so nobody is asked
 		if err == nil {
@@ -91,4 +94,22 @@ func (db *DB) openFolder(dir string, opts *stoat.Options, settings hook.Settings
 	}
 	db.DB = opened
 	return err
+}
+
+const (
+	// partShare of LocalBytes, as a divisor, is what a compaction writes at a time, but never less
+	// than minPart, which is two tables, nor more than maxPart. As much may wait to be stored. Young
+	// runs are only joined with each other if they have no more than youngParts times as much.
+	partShare  = 8
+	youngParts = 8
+	minPart    = 64 << 20
+	maxPart    = 512 << 20
+)
+
+// partBytes returns how much a compaction writes at a time; 0 is the default.
+func (o *Options) partBytes() int64 {
+	if o.LocalBytes <= 0 {
+		return 0
+	}
+	return min(max(o.LocalBytes/partShare, minPart), maxPart)
 }

@@ -112,8 +112,9 @@ type Options struct {
 	// than the disk: while tables and value files there take more, the oldest of those that the store
 	// has are removed, and read from the store from then on, through the cache. Then reads may need
 	// the store, as after [Reader.TakeOver], and only this package opens the folder. What the store
-	// does not have yet always stays, also what a compaction is writing, which may be all of the
-	// database if keys are written at random. Default: 0, which means that everything stays.
+	// does not have yet always stays, also what a compaction is writing: an eighth of LocalBytes at a
+	// time, or 64 MiB if that is more. The next one waits until the store has most of it. Default: 0,
+	// which means that everything stays.
 	LocalBytes int64
 
 	// CacheBytes is how much the cache of files that are only in the store takes at most; see
@@ -198,12 +199,13 @@ type DB struct {
 	store   *meter
 	far     *lazyFar
 	wait    time.Duration
+	part    int64 // how much a compaction writes at a time; 0 is the default
 	closing sync.Once
 }
 
 // newDB returns a database that is not open. Its source is for ctx, until it is.
 func newDB(ctx context.Context, store *meter, o *Options) (*DB, error) {
-	db := &DB{store: store, wait: o.CloseTimeout}
+	db := &DB{store: store, wait: o.CloseTimeout, part: o.partBytes()}
 	source, err := ship.NewSource(ctx, db.store)
 	if err == nil {
 		config := o.shipping()

@@ -4,7 +4,8 @@
 // A [Job] is a function from its inputs to a manifest edit. It creates files and changes no other
 // state. The engine picks the inputs and installs the edit. A job first decides which input tables
 // can stay as they are (kept.go), then merges the entries of the others into new tables
-// ([superversion.Cursor] merges, package run writes), copying whole blocks where it can.
+// ([superversion.Cursor] merges, package run writes), copying whole blocks where it can. If it is
+// one part of a compaction, or is told to stop, it leaves a front (part.go).
 package compaction
 
 import (
@@ -42,17 +43,27 @@ type Job struct {
 	Stays manifest.Run
 	Now   uint64 // entries that have expired by then are dropped; in milliseconds since 1970
 
+	// Done, if it has an end, is where earlier parts have read: the newest of the young runs is the
+	// front that they have made of the others, and no input. End, if not nil, is where this part
+	// ends: then the output goes to the front. Of the bottom tables that a whole job would have as
+	// inputs, a part has those with a key below its end.
+	Done keyspace.Span
+	End  []byte
+
 	// Tight says that the output is to be as small as possible: no table is kept that might shrink
 	// if it was rewritten.
 	Tight bool
 
 	// Cancelled is called after each file, and now and then in between. Once it returns true, the
-	// job ends with ErrCancelled.
+	// job ends with ErrCancelled. But if Saves is set, the tables that are complete by then make up
+	// a part, if there are any and the job is of young runs into the bottom run.
 	Cancelled func() bool
+	Saves     bool
 
 	Kept *Kept // if not nil, Do adds to it
 
 	asker run.Asker
+	moved []*manifest.Table // young tables that are kept
 }
 
 // Kept counts what compactions did not have to rewrite.
@@ -64,12 +75,11 @@ type Kept struct {
 // Do writes the tables and returns the edit that replaces the inputs by them. Nothing is older than
 // the bottom run, so tombstones and deleted ranges end there.
 func (j Job) Do() (*manifest.Edit, error) {
-	edit := &manifest.Edit{RemoveYoung: j.Young}
 	deleted := j.deleted()
 	if j.Kept == nil {
 		j.Kept = new(Kept)
 	}
-	if err := vfs.CatchFaults(func() error { return j.keepTables(edit) }); err != nil {
+	if err := vfs.CatchFaults(j.keepTables); err != nil {
 		return nil, err
 	}
 	j.asker.Cancelled = j.Cancelled
@@ -82,21 +92,41 @@ func (j Job) Do() (*manifest.Edit, error) {
 	j.Output.Sampler = j.sample
 	w := run.NewWriter(j.Output)
 	var output run.Output
+	end := j.End
 	err := vfs.CatchFaults(func() (err error) {
 		if err = j.write(w, &c); err == nil {
 			output, err = w.Finish() // which may sample values from all over the inputs
+		} else if errors.Is(err, ErrCancelled) && j.savesPart() {
+			output, end, err = save(w)
 		}
 		return err
 	})
+	var edit *manifest.Edit
+	if err == nil {
+		edit, err = j.edit(output, deleted, end)
+	}
 	if err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
-	edit.Remove = j.Bottom
 	edit.AddValues, edit.AddDictionaries = output.Values, output.Dictionaries
-	if j.ToBottom {
-		edit.AddBottom = append(edit.AddBottom, output.Tables...)
-	} else if young := j.youngRun(output.Tables, deleted); len(young.Tables)+len(young.Deleted) > 0 {
-		edit.AddYoung = []manifest.Run{young}
+	return edit, nil
+}
+
+// edit returns the edit that replaces the inputs, or what they have below end if that is not nil.
+func (j *Job) edit(
+	output run.Output, deleted keyspace.Spans, end []byte,
+) (*manifest.Edit, error) {
+	edit := &manifest.Edit{RemoveYoung: j.Young}
+	switch {
+	case j.Done.End != nil || end != nil:
+		return edit, j.editPart(edit, output.Tables, end)
+	case j.ToBottom:
+		edit.Remove, edit.AddBottom = j.Bottom, slices.Concat(j.moved, output.Tables)
+	default:
+		edit.Remove = j.Bottom
+		if young := j.youngRun(output.Tables, deleted); len(young.Tables)+len(young.Deleted) > 0 {
+			edit.AddYoung = []manifest.Run{young}
+		}
 	}
 	return edit, nil
 }
@@ -115,14 +145,16 @@ func (j *Job) youngRun(tables []*manifest.Table, deleted keyspace.Spans) manifes
 	slices.SortFunc(tables, func(a, b *manifest.Table) int {
 		return bytes.Compare(a.Smallest, b.Smallest)
 	})
-	return manifest.Run{Tables: tables, Deleted: deleted.With(j.Stays.Deleted...)}
+	return manifest.Run{
+		Tables: tables, Deleted: manifest.Unmarked(deleted.With(j.Stays.Deleted...)),
+	}
 }
 
 // write merges the inputs into w.
 func (j *Job) write(w *run.Writer, c *superversion.EntryCursor) error {
 	c.Init(j.Levels, j.Inputs)
 	files := w.Files() // when it was last asked whether the job is cancelled
-	for ok := c.First(); ok; {
+	for ok := c.First(); ok && (j.End == nil || bytes.Compare(c.Key(), j.End) < 0); {
 		copied, err := j.copyBlock(w, c)
 		if err == nil && !copied {
 			err = j.copyEntry(w, c)

@@ -135,16 +135,42 @@ func (s *store) bottom(w writes) {
 // job returns a job that compacts the n oldest young runs into the bottom run.
 func (s *store) job(n int) Job {
 	j := s.youngJob(0, n)
+	return s.intoBottom(j, func(meta *manifest.Table) bool { return s.touches(j, meta) })
+}
+
+// part returns a job that compacts all young runs into the bottom run, up to end, or goes on with
+// the newest front.
+func (s *store) part(end []byte) Job {
+	front, begun := s.version.Front()
+	if !begun {
+		return s.partAnew(end)
+	}
+	j := s.youngJob(0, len(s.version.Young)-front.At)
+	j.Inputs, j.Done = j.Inputs[1:], front.Done
+	return s.upTo(j, end)
+}
+
+// partAnew is part that takes a front for any young run.
+func (s *store) partAnew(end []byte) Job { return s.upTo(s.youngJob(0, len(s.version.Young)), end) }
+
+// upTo adds the bottom tables that a job needs, which ends before end.
+func (s *store) upTo(j Job, end []byte) Job {
+	j.End = end
+	return s.intoBottom(j, func(meta *manifest.Table) bool {
+		return s.touches(j, meta) && (end == nil || bytes.Compare(meta.Smallest, end) < 0)
+	})
+}
+
+// touches reports whether the young runs of a job may have or delete a key within a bottom table.
+func (s *store) touches(j Job, meta *manifest.Table) bool {
 	runs, _, err := j.Young.Of(s.version)
 	check(s.t, err)
-	return s.intoBottom(j, func(meta *manifest.Table) bool {
-		return slices.ContainsFunc(runs, func(r manifest.Run) bool {
-			return r.Deleted.Meets(meta.Smallest, meta.Largest) ||
-				slices.ContainsFunc(r.Tables, func(y *manifest.Table) bool {
-					return bytes.Compare(y.Smallest, meta.Largest) <= 0 &&
-						bytes.Compare(meta.Smallest, y.Largest) <= 0
-				})
-		})
+	return slices.ContainsFunc(runs, func(r manifest.Run) bool {
+		return r.Deleted.Meets(meta.Smallest, meta.Largest) ||
+			slices.ContainsFunc(r.Tables, func(y *manifest.Table) bool {
+				return bytes.Compare(y.Smallest, meta.Largest) <= 0 &&
+					bytes.Compare(meta.Smallest, y.Largest) <= 0
+			})
 	})
 }
 

@@ -34,11 +34,11 @@ type candidate struct {
 	fate  fate
 }
 
-// keepTables takes the tables to keep out of the inputs, moves them to the bottom run by the edit,
-// and adds cuts so that the output does not overlap them.
-func (j *Job) keepTables(edit *manifest.Edit) error {
+// keepTables takes the tables to keep out of the inputs, notes the young ones, and adds cuts so
+// that the output does not overlap them, and no block across the end of the part is copied.
+func (j *Job) keepTables() error {
 	keep, err := j.tablesToKeep()
-	if err != nil || len(keep) == 0 {
+	if err != nil || len(keep) == 0 && j.End == nil {
 		return err
 	}
 	j.Kept.Tables += len(keep)
@@ -56,8 +56,11 @@ func (j *Job) keepTables(edit *manifest.Edit) error {
 		if i := slices.Index(j.Bottom, t.Number); i >= 0 {
 			j.Bottom = slices.Delete(j.Bottom, i, i+1)
 		} else {
-			edit.AddBottom = append(edit.AddBottom, t)
+			j.moved = append(j.moved, t)
 		}
+	}
+	if j.End != nil {
+		j.Output.Cuts = append(j.Output.Cuts, j.End)
 	}
 	slices.SortFunc(j.Output.Cuts, bytes.Compare)
 	return nil
@@ -91,22 +94,24 @@ func (j *Job) tablesToKeep() (keep []*manifest.Table, err error) {
 	return keep, nil
 }
 
-// candidates returns the tables of the inputs and of the bottom run in key order, with the fate
-// that each would have by itself.
+// candidates returns the tables of the inputs and of the bottom run in key order, as far as they
+// have keys of the part, with the fate that each would have by itself.
 func (j *Job) candidates() (all []candidate, err error) {
-	inputs := make(map[*manifest.Table]bool)
+	inputs, part := make(map[*manifest.Table]bool), j.part()
 	for i := range j.Inputs {
 		for _, h := range j.Inputs[i].Tables {
+			if inputs[h.Meta] = true; !part.meets(h.Meta) {
+				continue
+			}
 			fate, err := j.fateAlone(i, h.Meta)
 			if err != nil {
 				return nil, err
 			}
-			inputs[h.Meta] = true
 			all = append(all, candidate{table: h.Meta, input: true, fate: fate})
 		}
 	}
 	for _, t := range j.Levels.Version.Bottom.Tables {
-		if !inputs[t] {
+		if !inputs[t] && part.meets(t) {
 			all = append(all, candidate{table: t, fate: kept})
 		}
 	}
@@ -138,7 +143,7 @@ func (j *Job) fateAlone(input int, t *manifest.Table) (fate, error) {
 // takes a byte for each key, unless the output is to be tight.
 func (j *Job) mayKeep(input int, t *manifest.Table) bool {
 	expired := t.StaleAt != 0 && t.StaleAt <= j.Now
-	if t.Tombstones > 0 || expired || t.Compressed != j.Output.Compress ||
+	if !j.part().has(t) || t.Tombstones > 0 || expired || t.Compressed != j.Output.Compress ||
 		j.Inputs[input].Hides(t.Smallest, t.Largest) || j.Levels.Version.MayHoldDropped(t) {
 		return false
 	}

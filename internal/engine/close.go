@@ -123,15 +123,20 @@ func (e *Engine) tidy() {
 	next, ok := picker.Next(version)
 	ok = ok && next.RawBytes(version) <= most && len(next.Relocate) == 0
 	if !ok && surplus >= 0 && !version.Backup {
-		young, _ := pick.Cheapest(version.Young, 2)
+		above := len(version.Young)
+		if front, begun := version.Front(); begun {
+			above = front.At // what is below goes on as it has begun
+		}
+		young, _ := pick.Cheapest(version.Young[:above], 2)
+		young.Older += runs - above
 		next = pick.Plan{Why: "crowded", Young: young}
-		ok = next.RawBytes(version) <= most<<min(surplus, maxDoublings) &&
-			!picker.Avoids(next, version)
+		ok = young.Count > 0 && !picker.Avoids(next, version) &&
+			next.RawBytes(version) <= most<<min(surplus, maxDoublings)
 	}
 	if !ok {
 		return
 	}
-	if err := e.compact(next, func() bool { return false }); err != nil {
+	if err := e.compact(next, false, func() bool { return false }); err != nil {
 		e.options.Logger.Warn("compaction while closing", "dir", e.dir, "err", err)
 	}
 }

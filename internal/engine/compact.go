@@ -26,7 +26,10 @@ func (e *Engine) Compact(ctx context.Context) error {
 		if !ok {
 			return nil
 		}
-		err := e.compact(next, func() bool { return ctx.Err() != nil || e.closed.Load() })
+		if err := e.awaitRoom(ctx); err != nil {
+			return err
+		}
+		err := e.compact(next, true, func() bool { return ctx.Err() != nil || e.closed.Load() })
 		if err != nil && !errors.Is(err, compaction.ErrCancelled) {
 			return err
 		}

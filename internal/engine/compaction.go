@@ -13,7 +13,9 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-func (e *Engine) compact(p pick.Plan, cancelled func() bool) error {
+// compact runs a compaction. If it is cancelled, what it has done by then stays done only if saves
+// is set, as far as that is possible.
+func (e *Engine) compact(p pick.Plan, saves bool, cancelled func() bool) error {
 	ctx := context.Background()
 	defer trace.StartRegion(ctx, "stoat.compaction").End()
 	if trace.IsEnabled() {
@@ -24,7 +26,7 @@ func (e *Engine) compact(p pick.Plan, cancelled func() bool) error {
 	var kept compaction.Kept
 	levels := e.state.Load().Levels
 	job := e.compactionJob(p, levels, cancelled)
-	job.Kept = &kept
+	job.Kept, job.Saves = &kept, saves
 	shown := &running{Job: Job{
 		Why: p.Why, Tables: p.Reads(levels.Version), ToBottom: p.ToBottom,
 		Bytes: p.Bytes(levels.Version),
@@ -53,8 +55,8 @@ func (e *Engine) compactionJob(
 	p pick.Plan, levels *superversion.Levels, cancelled func() bool,
 ) compaction.Job {
 	job := compaction.Job{
-		Levels: levels, Young: p.Young, Bottom: p.Bottom, ToBottom: p.ToBottom, Now: e.now(),
-		Output: e.output(&e.compactedBytes), Cancelled: cancelled, Tight: p.Tight,
+		Levels: levels, Young: p.Young, Bottom: p.Bottom, ToBottom: p.ToBottom, End: p.End,
+		Now: e.now(), Output: e.output(&e.compactedBytes), Cancelled: cancelled, Tight: p.Tight,
 	}
 	out := &job.Output
 	out.Filter = !p.ToBottom
@@ -75,6 +77,9 @@ func (e *Engine) compactionJob(
 	}
 	end := len(levels.Young) - p.Young.Older
 	job.Inputs = slices.Clone(levels.Young[end-p.Young.Count : end])
+	if front, ok := levels.Version.Front(); ok && p.Front {
+		job.Inputs, job.Done = job.Inputs[1:], front.Done
+	}
 	if p.OnlyTable > 0 {
 		shrinkJob(&job, job.Inputs[0], p.OnlyTable)
 	}

@@ -44,6 +44,8 @@ func (e *Engine) picker() pick.Picker {
 			SmallTable: compaction.Small(e.options.Tuning.TableBytes),
 			Compressed: e.options.Compression != CompressionNone,
 			Deferred:   deferredAtOnce * uint64(e.options.Tuning.DeferredBytes),
+			YoungBytes: uint64(e.options.Tuning.YoungBytes),
+			PartBytes:  uint64(e.options.Tuning.PartBytes),
 		},
 		Now: e.now(),
 	}
@@ -74,12 +76,12 @@ func (e *Engine) compactLoop() {
 			return
 		}
 		gentle, due := c.waitForPause(next)
-		if !due {
+		if !due || !c.waitForRoom(next) {
 			continue // something else may be more urgent by now
 		}
 		c.seen = c.commits.Newest()
 		asked := 0
-		err := c.compact(next, func() bool {
+		err := c.compact(next, !gentle, func() bool {
 			asked++
 			return c.closed.Load() || c.yield.Load() ||
 				gentle && asked%gentleEvery == 0 && c.commits.Newest() != c.seen
@@ -153,6 +155,17 @@ func (c *compactor) waitForPause(next pick.Plan) (gentle, due bool) {
 	small := next.Bytes(c.state.Load().Levels.Version) < minLasting && len(next.Relocate) == 0 &&
 		next.OnlyTable == 0
 	return small, quiet
+}
+
+// waitForRoom waits until the shipper lets a compaction begin. It reports false if something else
+// may be more urgent by now.
+func (c *compactor) waitForRoom(next pick.Plan) bool {
+	for !next.Unread && !c.hasRoom() {
+		if c.stops() || !c.sleep(roomEvery, c.due) {
+			return false
+		}
+	}
+	return true
 }
 
 // flushFirst flushes what is left in memory at the beginning of a pause, so that a compaction that

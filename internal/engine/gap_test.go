@@ -55,7 +55,7 @@ func TestCompaction_writesAscendingKeysAmongOthersOnce(t *testing.T) {
 			t.Errorf("%s: nothing is left to compact", name)
 		}
 		next := pick.IntoBottom(e.state.Load().Levels.Version)
-		ok(t, e.compact(next, func() bool { return false }))
+		ok(t, e.compact(next, false, func() bool { return false }))
 		s := e.Stats()
 		if s.MergedBytes > before.TableBytes/4 || s.YoungRuns > 0 {
 			t.Errorf("%s: before the compaction %+v\nand after it %+v", name, before, s)

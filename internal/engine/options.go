@@ -50,6 +50,8 @@ type Tuning struct {
 	ValueBytes     int64         // a value file is closed at this size
 	Garbage        int64         // this much garbage in value files is tolerated
 	DeferredBytes  int64         // this much of deferred values is compressed at a time
+	YoungBytes     int64         // young runs of more are not joined; 0: any may be
+	PartBytes      int64         // young runs go into the bottom run in parts of this size
 	CloseBytes     int64         // Close compresses memtables of up to this size
 	YoungRuns      int           // this many young runs start a compaction
 	OwnRuns        int           // a large transaction with more runs compacts some
@@ -71,6 +73,9 @@ const (
 	defaultValueBytes  = 64 << 20
 	defaultGarbage     = 4 << 20
 	defaultThreshold   = 4 << 10
+	// defaultPartBytes takes some seconds. Each part costs an edit that names all tables of the parts
+	// before it.
+	defaultPartBytes = 512 << 20
 	// To compress defaultDeferredBytes takes a core 30 ms, and defaultCloseBytes, of which two
 	// thirds may be entries, 10 to 20 ms.
 	defaultDeferredBytes = 8 << 20
@@ -117,6 +122,7 @@ func (o Options) withDefaults() Options {
 	t.ValueBytes = cmp.Or(t.ValueBytes, defaultValueBytes)
 	t.Garbage = cmp.Or(t.Garbage, defaultGarbage)
 	t.DeferredBytes = cmp.Or(t.DeferredBytes, defaultDeferredBytes)
+	t.PartBytes = cmp.Or(t.PartBytes, defaultPartBytes)
 	t.CloseBytes = cmp.Or(t.CloseBytes, defaultCloseBytes)
 	o.ValueThreshold = cmp.Or(o.ValueThreshold, defaultThreshold)
 	if t.Now == nil {

@@ -62,7 +62,8 @@ func (e *Engine) Shape() Shape {
 		s.Young = append(s.Young, shapeOf(r))
 	}
 	for _, f := range version.ValueFiles {
-		s.ValueFiles = append(s.ValueFiles, ValueFile{f.Number, f.Size, f.Live, f.Log})
+		live := min(f.Live, f.Size) // tables of two runs may point to the same values
+		s.ValueFiles = append(s.ValueFiles, ValueFile{f.Number, f.Size, live, f.Log})
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -22,6 +23,10 @@ type Shipper interface {
 	// Installed is called when the version has changed, which [Engine.Hold] then returns. Locks that
 	// commits need may be held, so it must neither wait nor call back.
 	Installed()
+	// Room is asked before each compaction, with no lock held, whether it may begin: it writes about
+	// so many bytes, which the folder has to keep until they are copied, too. If not, Room is asked
+	// again a little later. The version is the newest one.
+	Room(v *manifest.Version, bytes int64) bool
 	// Withholds reports whether readers see a commit, and its caller goes on, only once it was
 	// passed to [Engine.Acknowledge]. It is always the same.
 	Withholds() bool
@@ -53,6 +58,32 @@ func (s *recovered) claim(shipper Shipper) error {
 	s.nextNumber = max(s.nextNumber, claimed.First)
 	s.branch = cmp.Or(claimed.Branch, s.branch)
 	return err
+}
+
+// roomEvery is for how long a compaction waits before it asks for room again.
+const roomEvery = 100 * time.Millisecond
+
+// hasRoom reports whether the shipper, if there is one, lets a compaction begin.
+func (e *Engine) hasRoom() bool {
+	s := e.options.Shipper
+	return s == nil || s.Room(e.Version(), e.options.Tuning.PartBytes)
+}
+
+// awaitRoom returns when a compaction may begin, or why none may any more.
+func (e *Engine) awaitRoom(ctx context.Context) error {
+	for !e.hasRoom() {
+		timer := time.NewTimer(roomEvery)
+		select {
+		case <-ctx.Done():
+		case <-e.stop:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if err := cmp.Or(ctx.Err(), e.writable()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Held is a version whose files are not removed until it is released, or the engine is closed. Safe

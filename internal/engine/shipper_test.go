@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/commit"
 	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -23,6 +24,7 @@ type porter struct {
 	err       error         // of Claim
 	admit     chan struct{} // if not nil, a transaction waits for an item
 	installed atomic.Int64
+	full      atomic.Bool // there is no room for a compaction
 	withholds bool
 }
 
@@ -44,6 +46,8 @@ func (p *porter) Admit(ctx context.Context) error {
 }
 
 func (p *porter) Installed() { p.installed.Add(1) }
+
+func (p *porter) Room(*manifest.Version, int64) bool { return !p.full.Load() }
 
 func (p *porter) Withholds() bool { return p.withholds }
 

@@ -172,14 +172,14 @@ func TestDiscard_keepsWhatWasToBeMoved(t *testing.T) {
 	before := named(t, disk, tableSuffix)
 	broken.Store(true)
 	next := pick.IntoBottom(e.state.Load().Levels.Version)
-	if err := e.compact(next, func() bool { return false }); err == nil {
+	if err := e.compact(next, false, func() bool { return false }); err == nil {
 		t.Fatal("the compaction did not fail")
 	}
 	if after := named(t, disk, tableSuffix); !slices.Equal(after, before) {
 		t.Errorf("tables %v are left of %v", after, before)
 	}
 	broken.Store(false)
-	ok(t, e.compact(next, func() bool { return false }))
+	ok(t, e.compact(next, false, func() bool { return false }))
 	var kept int
 	for _, name := range named(t, disk, tableSuffix) {
 		if slices.Contains(before, name) {

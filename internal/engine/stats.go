@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -119,11 +120,17 @@ func (e *Engine) Stats() Stats {
 
 func (s *Stats) addVersion(v *manifest.Version) {
 	s.YoungRuns, s.DroppedRuns = len(v.Young), len(v.Dropped)
-	for _, r := range v.Young {
+	bottom := v.Bottom
+	front, begun := v.Front()
+	for i, r := range v.Young {
+		if begun && i == front.At { // the bottom run to be
+			bottom.Tables = slices.Concat(r.Tables, bottom.Tables)
+			continue
+		}
 		s.addRun(r)
 		s.PendingBytes += r.Bytes()
 	}
-	s.addRun(v.Bottom)
+	s.addRun(bottom)
 	for _, f := range v.ValueFiles {
 		s.ValueFiles++
 		s.ValueFileBytes += f.Size

@@ -13,9 +13,9 @@ const fullGarbage = 20
 const whyJoin = "join"
 
 // Full picks the steps of a full compaction, one after the other: all of the young runs that are
-// there at first, then what is garbage, then the values that are not in the order of their keys,
-// then tables that are too small. It reads damaged files, too, so that its caller learns of them.
-// Not safe for concurrent use.
+// there at first, in parts, then what is garbage, then the values that are not in the order of
+// their keys, then tables that are too small. It reads damaged files, too, so that its caller
+// learns of them. Not safe for concurrent use.
 type Full struct {
 	picker  Picker
 	started bool
@@ -44,8 +44,8 @@ func (f *Full) Next(v *manifest.Version) (Plan, bool) {
 }
 
 func (f *Full) pick(v *manifest.Version) (Plan, bool) {
-	if !f.started && len(v.Young) > 0 { // what is flushed from now on can wait
-		return IntoBottom(v), true
+	if next, ok := f.down(v); ok {
+		return next, true
 	}
 	garbage := []reason{
 		{"covered", Picker.covered}, {"dropped", Picker.dropped}, {"stale", Picker.stale},
@@ -55,7 +55,7 @@ func (f *Full) pick(v *manifest.Version) (Plan, bool) {
 	}
 	next := inOrder(v, func(file manifest.ValueFile) bool {
 		return file.Log || file.Garbage() > file.Size/fullGarbage
-	}, func(t *manifest.Table) bool { return f.ordered[t.Number] })
+	}, func(t *manifest.Table) bool { return f.ordered[t.Number] }, f.picker.mostValues())
 	if len(next.Bottom) > 0 {
 		return next, true
 	}
@@ -64,6 +64,20 @@ func (f *Full) pick(v *manifest.Version) (Plan, bool) {
 		next := rewrite(small[0]...)
 		next.Why = whyJoin
 		return next, true
+	}
+	return Plan{}, false
+}
+
+// down picks the next part of the young runs that were there at first. What is flushed from then on
+// can wait. A front of earlier times goes on only if nothing is newer: otherwise all that it has
+// would be written twice.
+func (f *Full) down(v *manifest.Version) (Plan, bool) {
+	front, begun := v.Front()
+	switch {
+	case begun && (f.started || front.At == 0):
+		return f.picker.part(goOn(v, front), v), true
+	case !f.started && len(v.Young) > 0:
+		return f.picker.part(IntoBottom(v), v), true
 	}
 	return Plan{}, false
 }

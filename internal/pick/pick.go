@@ -19,6 +19,8 @@ type Limits struct {
 	SmallTable uint64 // a table of the bottom run with fewer bytes is too small to stay
 	Compressed bool   // large values are compressed
 	Deferred   uint64 // deferred values are compressed at once if that reads no more bytes
+	YoungBytes uint64 // young runs of more are not compacted with each other; 0: any are
+	PartBytes  uint64 // young runs go into the bottom run in parts of about this size; 0: at once
 }
 
 // tooMany, times Limits.YoungRuns, young runs are compacted at any cost.
@@ -58,6 +60,7 @@ type reason struct {
 func urgent() []reason {
 	return []reason{
 		{"covered", Picker.covered},
+		{"begun", Picker.begun},
 		{"grown", Picker.grown},
 		{"crowded", Picker.crowded},
 		{"reclaim", reclaim(garbageBusy)},
@@ -84,7 +87,7 @@ func (p Picker) first(v *manifest.Version, reasons []reason) (Plan, bool) {
 		for _, r := range reasons {
 			if next, ok := r.pick(p, v); ok && !p.Avoids(next, v) {
 				next.Why = r.why
-				return next, true
+				return p.part(next, v), true
 			}
 		}
 		resting := p.Damaged.Resting(p.Now)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"slices"
+	"sort"
 
 	"github.com/stoatdb/stoat/internal/manifest"
 )
@@ -19,17 +20,27 @@ type Plan struct {
 	Tight     bool     // as in compaction.Job
 	Relocate  []uint64 // numbers of the value files whose values are rewritten, ascending
 	OnlyTable uint64   // the one table of the young run that is rewritten; 0 for the whole run
+
+	Front bool   // the newest of the young runs is the front of what the others become
+	End   []byte // if not nil, only keys below it are read, and what is made of them is a front
 }
 
 // IntoBottom returns the compaction of all young runs into the bottom run.
 func IntoBottom(v *manifest.Version) Plan {
-	next := Plan{Young: manifest.YoungRuns{Count: len(v.Young)}, ToBottom: true}
+	return Plan{
+		Young: manifest.YoungRuns{Count: len(v.Young)}, ToBottom: true, Bottom: met(v, v.Young),
+	}
+}
+
+// met returns the numbers of the bottom tables within which some young runs may have or delete a
+// key.
+func met(v *manifest.Version, young []manifest.Run) (numbers []uint64) {
 	for _, t := range v.Bottom.Tables {
-		if slices.ContainsFunc(v.Young, func(r manifest.Run) bool { return meets(r, t) }) {
-			next.Bottom = append(next.Bottom, t.Number)
+		if slices.ContainsFunc(young, func(r manifest.Run) bool { return meets(r, t) }) {
+			numbers = append(numbers, t.Number)
 		}
 	}
-	return next
+	return numbers
 }
 
 // rewrite returns the compaction of tables of the bottom run, which are in the order of their keys,
@@ -50,15 +61,18 @@ func (p Plan) tables(v *manifest.Version) iter.Seq2[int, *manifest.Table] {
 		if err != nil {
 			return
 		}
+		if p.Front {
+			runs, at = runs[1:], at+1
+		}
 		for i, r := range runs {
-			for _, t := range r.Tables {
+			for _, t := range p.belowEnd(r.Tables) {
 				if (p.OnlyTable == 0 || p.OnlyTable == t.Number) && !yield(at+i, t) {
 					return
 				}
 			}
 		}
 		rest := p.Bottom
-		for _, t := range v.Bottom.Tables {
+		for _, t := range p.belowEnd(v.Bottom.Tables) {
 			if len(rest) == 0 || p.Unread {
 				return
 			}
@@ -70,6 +84,17 @@ func (p Plan) tables(v *manifest.Version) iter.Seq2[int, *manifest.Table] {
 			}
 		}
 	}
+}
+
+// belowEnd returns those of a run's tables of which the plan reads something.
+func (p Plan) belowEnd(tables []*manifest.Table) []*manifest.Table {
+	if p.End == nil {
+		return tables
+	}
+	n := sort.Search(len(tables), func(i int) bool {
+		return bytes.Compare(tables[i].Smallest, p.End) >= 0
+	})
+	return tables[:n]
 }
 
 // Reads returns the numbers of the tables that the plan reads, those of the youngest run first.

@@ -31,6 +31,8 @@ type simulation struct {
 	flushes, runs    int
 	flushed, written uint64
 	space            float64 // most bytes of files for one that is live
+	extra            uint64  // most bytes that a compaction has written before it was installed
+	extraDown        uint64  // of those into the bottom run
 }
 
 // simulate returns an empty database whose entries have so many bytes.
@@ -62,8 +64,21 @@ func (s *simulation) some(n, end int) (keys []int) {
 	return keys
 }
 
-// flush writes a memtable with the keys, which deletes those from first on before it.
+// flush writes a memtable with the keys, which deletes those from first on before it, and does what
+// is to be done then.
 func (s *simulation) flush(keys []int, first, deleted int) {
+	s.add(keys, first, deleted)
+	s.flushes++
+	s.picker.Now = uint64(s.flushes)
+	s.compact(urgent(), 100)
+	if s.flushes%s.pause == 0 {
+		s.compact(tidying(), 1)
+	}
+	s.runs += len(s.version.Young)
+}
+
+// add writes a memtable.
+func (s *simulation) add(keys []int, first, deleted int) {
 	log := s.number()
 	entries := make(map[int]uint64)
 	for n := first; n < first+deleted; n++ {
@@ -86,13 +101,6 @@ func (s *simulation) flush(keys []int, first, deleted int) {
 	}
 	s.flushed += young.Bytes()
 	s.install(edit)
-	s.flushes++
-	s.picker.Now = uint64(s.flushes)
-	s.compact(urgent(), 100)
-	if s.flushes%s.pause == 0 {
-		s.compact(tidying(), 1)
-	}
-	s.runs += len(s.version.Young)
 }
 
 // compact does up to most compactions for the reasons.
@@ -127,6 +135,9 @@ func (s *simulation) do(next Plan) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	if next.Front {
+		runs = runs[1:]
+	}
 	var deleted keyspace.Spans
 	for _, r := range slices.Backward(runs) {
 		deleted = deleted.With(r.Deleted...)
@@ -141,9 +152,17 @@ func (s *simulation) do(next Plan) {
 	if next.ToBottom {
 		maps.DeleteFunc(all, func(n int, _ uint64) bool { return s.expired(n) })
 	}
+	s.leaveOut(all, next)
+	before := s.written
 	s.relocate(all, next.Relocate, edit)
 	s.written += uint64(len(all)) * s.key
-	if tables := s.write(all, cuts); next.ToBottom {
+	s.extra = max(s.extra, s.written-before)
+	if next.ToBottom {
+		s.extraDown = max(s.extraDown, s.written-before)
+	}
+	if tables := s.write(all, cuts); next.Front || next.End != nil {
+		s.editPart(edit, next, tables)
+	} else if next.ToBottom {
 		edit.AddBottom = tables
 	} else {
 		edit.AddYoung = []manifest.Run{{Tables: tables, Deleted: deleted}}

@@ -15,8 +15,9 @@ const (
 	// reclaimTo is where reclaiming stops. The distance keeps it from starting for every few bytes.
 	reclaimTo = 20
 	// reclaimBytes bounds the values that one compaction rewrites, and so the space that they take
-	// twice until it ends.
+	// twice until it ends. So does reclaimParts, times Limits.PartBytes.
 	reclaimBytes = 4 << 30
+	reclaimParts = 8
 	// scatteredBytes of values in log segments are worth bringing into the order of their keys, and
 	// so is scatteredShare of all values, as a divisor. Smaller portions would make many small
 	// value files.
@@ -47,7 +48,7 @@ func (p Picker) reclaim(v *manifest.Version, most uint64) (Plan, bool) {
 	copied := uint64(0)
 	for _, f := range p.reclaimable(v) {
 		copied += f.Live
-		if garbage <= enough || copied > reclaimBytes && len(next.Relocate) > 0 {
+		if garbage <= enough || copied > p.mostValues() && len(next.Relocate) > 0 {
 			break
 		}
 		if f.Garbage() < f.Live*reclaimTo/100 {
@@ -63,6 +64,14 @@ func (p Picker) reclaim(v *manifest.Version, most uint64) (Plan, bool) {
 		}
 	}
 	return next, len(next.Bottom) > 0
+}
+
+// mostValues returns how many bytes of values a compaction may rewrite.
+func (p Picker) mostValues() uint64 {
+	if p.PartBytes == 0 {
+		return reclaimBytes
+	}
+	return min(reclaimBytes, reclaimParts*p.PartBytes)
 }
 
 // reclaimable returns the files with garbage into which only the bottom run points, the smallest
@@ -111,15 +120,15 @@ func (p Picker) scattered(v *manifest.Version) (Plan, bool) {
 	}
 	next := inOrder(v, func(f manifest.ValueFile) bool {
 		return f.Log && !p.Damaged.Has(f.Number)
-	}, p.avoidsTable)
+	}, p.avoidsTable, p.mostValues())
 	return next, len(next.Bottom) > 0 && live >= next.Bytes(v)
 }
 
 // inOrder returns the compaction that rewrites the values of disorderly files in the order of their
-// keys, of as many tables as have reclaimBytes of them, without those to skip.
+// keys, of as many tables as have so many bytes of them, without those to skip.
 func inOrder(
 	v *manifest.Version,
-	disorderly func(manifest.ValueFile) bool, skip func(*manifest.Table) bool,
+	disorderly func(manifest.ValueFile) bool, skip func(*manifest.Table) bool, most uint64,
 ) Plan {
 	next := Plan{ToBottom: true}
 	for _, f := range v.ValueFiles {
@@ -133,7 +142,7 @@ func inOrder(
 			next.Bottom = append(next.Bottom, t.Number)
 			all += bytes
 		}
-		if all >= reclaimBytes {
+		if all >= most {
 			break
 		}
 	}

@@ -1,6 +1,7 @@
 package pick
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -69,7 +70,7 @@ func (p Picker) crowded(v *manifest.Version) (Plan, bool) {
 	}
 	for _, fewest := range []int{p.YoungRuns, 2} {
 		for _, s := range p.segments(v) {
-			young, cost := Cheapest(s.runs, fewest)
+			young, cost := p.cheapest(s.runs, fewest)
 			if young.Older += s.older; cost < least {
 				least = cost
 				next = Plan{Young: young}
@@ -102,7 +103,7 @@ func (p Picker) tidy(v *manifest.Version) (Plan, bool) {
 		return next, true
 	}
 	for _, s := range p.segments(v) {
-		if n := alike(s.runs); n > 0 {
+		if n := alike(s.runs); n > 0 && bytesOf(s.runs[:n]) <= p.mostYoung() {
 			young := manifest.YoungRuns{Older: s.older + len(s.runs) - n, Count: n}
 			return Plan{Young: young}, true
 		}
@@ -130,8 +131,10 @@ func deletesMuch(v *manifest.Version) bool {
 	return tombstones > entries/tidyShare || touched > v.Bottom.Bytes()/tidyShare
 }
 
-func youngBytes(v *manifest.Version) (n uint64) {
-	for _, r := range v.Young {
+func youngBytes(v *manifest.Version) uint64 { return bytesOf(v.Young) }
+
+func bytesOf(runs []manifest.Run) (n uint64) {
+	for _, r := range runs {
 		n += r.Bytes()
 	}
 	return n
@@ -158,12 +161,30 @@ func youngSpans(v *manifest.Version) (n int) {
 // Cheapest returns the neighbours, at least fewest of the runs, whose compaction costs the fewest
 // bytes for each run saved, and that cost, which is infinite if there are too few runs.
 func Cheapest(runs []manifest.Run, fewest int) (young manifest.YoungRuns, cost float64) {
+	return cheapest(runs, fewest, math.MaxUint64)
+}
+
+// cheapest is Cheapest of neighbours that may be compacted with each other.
+func (p Picker) cheapest(runs []manifest.Run, fewest int) (young manifest.YoungRuns, cost float64) {
+	return cheapest(runs, fewest, p.mostYoung())
+}
+
+// mostYoung returns how many bytes young runs may have that are compacted with each other.
+func (p Picker) mostYoung() uint64 { return cmp.Or(p.YoungBytes, math.MaxUint64) }
+
+// cheapest is Cheapest of neighbours with no more than so many bytes.
+func cheapest(
+	runs []manifest.Run, fewest int, most uint64,
+) (young manifest.YoungRuns, cost float64) {
 	cost = math.Inf(1)
 	for newest := range runs {
 		bytes := runs[newest].Bytes()
 		for oldest := newest + 1; oldest < len(runs); oldest++ {
 			bytes += runs[oldest].Bytes()
 			count := oldest - newest + 1
+			if bytes > most {
+				break
+			}
 			if c := float64(bytes) / float64(count-1); count >= fewest && c < cost {
 				young, cost = manifest.YoungRuns{Older: len(runs) - 1 - oldest, Count: count}, c
 			}

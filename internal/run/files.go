@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -53,11 +54,16 @@ func (f *files) close() error {
 	return file.Close()
 }
 
-func (f *files) abort() error {
+func (f *files) abort() error { return f.abandon(func(uint64) bool { return false }) }
+
+// abandon closes the open file and removes all files but those to keep, by number.
+func (f *files) abandon(keep func(number uint64) bool) error {
 	errs := []error{f.close()}
 	for _, number := range f.created {
-		errs = append(errs, f.config.FS.Remove(filepath.Join(f.config.Dir, f.kind.Name(number))))
+		if !keep(number) {
+			errs = append(errs, f.config.FS.Remove(filepath.Join(f.config.Dir, f.kind.Name(number))))
+		}
 	}
-	f.created = nil
+	f.created = slices.DeleteFunc(f.created, func(n uint64) bool { return !keep(n) })
 	return errors.Join(errs...)
 }

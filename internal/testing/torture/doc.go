@@ -45,7 +45,8 @@
 //   - check_test.go and checkdamage_test.go test what a check finds; damagedopen_test.go reads
 //     beside damage;
 //   - salvage_test.go, salvagecases_test.go, salvagehole_test.go, salvagemanifest_test.go and
-//     salvageverdict_test.go salvage damaged databases;
+//     salvageverdict_test.go salvage damaged databases; salvageparts_test.go salvages one between
+//     the parts of a compaction;
 //   - fuzz_test.go and fuzz_manifest_test.go open databases with fuzzed files.
 //
 // Formats: compat_test.go reads the databases in testdata/compat, which earlier versions wrote;

@@ -37,7 +37,7 @@ var (
 	eager = engine.Tuning{
 		MemtableBytes: 1 << 10, TableBytes: 1 << 10, BlockBytes: 128, YoungRuns: 2, OwnRuns: 2,
 		SampleBytes: 1 << 10, SpillBytes: 512,
-		JournalBytes: 200, IdleAfter: time.Nanosecond,
+		JournalBytes: 200, IdleAfter: time.Nanosecond, PartBytes: 1 << 10,
 		Passed: 1,
 	}
 	lazy = engine.Tuning{
@@ -51,14 +51,14 @@ var (
 		MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2, OwnRuns: 2,
 		SampleBytes: 1 << 10, SpillBytes: 2 << 10,
 		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 1 << 10, Garbage: 1,
-		DeferredBytes: 500, CloseBytes: 4 << 10,
+		DeferredBytes: 500, CloseBytes: 4 << 10, PartBytes: 4 << 10,
 		Passed: 1,
 	}
 	// hasty never compresses what is in memory when it closes, as long as little is deferred.
 	hasty = engine.Tuning{
 		MemtableBytes: 32 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2,
 		SampleBytes: 1 << 10, JournalBytes: 200, IdleAfter: time.Nanosecond, ValueBytes: 2 << 10,
-		Garbage: 1, DeferredBytes: 500, CloseBytes: 1,
+		Garbage: 1, DeferredBytes: 500, CloseBytes: 1, PartBytes: 2 << 10,
 		Passed: 1,
 	}
 	// unspilled keeps transactions of some kilobytes in memory and compacts at once.

@@ -68,14 +68,13 @@ func Sizes() []engine.Tuning {
 		{ // everything at once: a handful of entries is a memtable
 			MemtableBytes: 1 << 10, TableBytes: 1 << 10, BlockBytes: 128, YoungRuns: 2, OwnRuns: 2,
 			SpillBytes: 512, SampleBytes: 1 << 10, JournalBytes: 200, IdleAfter: time.Nanosecond,
-			DeferredBytes: 300, CloseBytes: 500,
-			Passed: 1,
+			DeferredBytes: 300, CloseBytes: 500, PartBytes: 1 << 10, Passed: 1,
 		},
 		{ // log segments and value files of a few values, any garbage is too much
 			MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2, OwnRuns: 2,
 			SampleBytes: 1 << 10, JournalBytes: 1 << 10, IdleAfter: time.Nanosecond,
 			ValueBytes: 1 << 10, Garbage: 1, RestBytes: 1, RestAfter: time.Millisecond,
-			DeferredBytes: 2 << 10, CloseBytes: 4 << 10, Passed: 2,
+			DeferredBytes: 2 << 10, CloseBytes: 4 << 10, PartBytes: 3 << 10, Passed: 2,
 		},
 		{ // compactions wait until they must
 			MemtableBytes: 16 << 10, TableBytes: 8 << 10, BlockBytes: 512, YoungRuns: 3,
@@ -83,7 +82,7 @@ func Sizes() []engine.Tuning {
 		},
 		{ // transactions stay in memory, compactions come soon
 			MemtableBytes: 256 << 10, TableBytes: 64 << 10, YoungRuns: 2, ValueBytes: 128 << 10,
-			Garbage: 32 << 10, IdleAfter: time.Millisecond,
+			Garbage: 32 << 10, IdleAfter: time.Millisecond, PartBytes: 128 << 10,
 		},
 		{},
 	}

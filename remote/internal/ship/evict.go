@@ -26,6 +26,13 @@ const (
 	endBytes = 4 << 10
 )
 
+// Room implements [engine.Shipper]. If the folder has a limit, compactions wait until the store has
+// nearly all of what the ones before have written. Otherwise, with a store that is slower than they
+// are, the folder would take all that they write.
+func (s *Shipper) Room(v *manifest.Version, bytes int64) bool {
+	return s.config.Local == 0 || !s.mayEvict() || bytesOf(uploads(v, s.state().Version)) <= bytes
+}
+
 // keepLimit removes files from the folder while they pass the limit, until ctx ends.
 func (s *Shipper) keepLimit(ctx context.Context) {
 	for tries := 0; ctx.Err() == nil; {

@@ -311,3 +311,31 @@ func TestEvict_holdsNoFilesDuringRequests(t *testing.T) {
 	s.config.Local = 1
 	ok(t, s.evict(t.Context()))
 }
+
+// TestRoom_isThereOnceTheStoreHasTheFiles holds a file back on its way to the store.
+func TestRoom_isThereOnceTheStoreHasTheFiles(t *testing.T) {
+	b := newBarrier()
+	s, e, _, _ := startedLimited(t, b.plan, 0)
+	t.Cleanup(func() { b.set(false) })
+	s.config.Local = 1
+	ok(t, put(e, "key"))
+	ok(t, s.Wait(t.Context()))
+	b.set(true)
+	ok(t, e.Flush())
+	size := int64(0)
+	for table := range e.Version().Tables() {
+		size += int64(table.Size)
+	}
+	if s.Room(e.Version(), size-1) || !s.Room(e.Version(), size) {
+		t.Errorf("a table of %d bytes that is not stored takes another room", size)
+	}
+	s.config.Local = 0
+	if !s.Room(e.Version(), 0) {
+		t.Error("a folder without a limit has no room")
+	}
+	s.config.Local = 1
+	b.set(false)
+	for !s.Room(e.Version(), 0) {
+		runtime.Gosched()
+	}
+}
