@@ -29,7 +29,7 @@ const (
 // Judge returns the verdict on the log object that has the next number after a state.
 func Judge(s *object.State, l *object.Log) Verdict {
 	switch {
-	case l.Barrier && l.Epoch <= s.Epoch:
+	case l.Barrier: // whatever its epoch: its maker may have read a claim that does not count
 		return Strays
 	case l.Epoch < s.Epoch && l.Number <= zone(s):
 		return Void

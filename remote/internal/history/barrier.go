@@ -2,8 +2,10 @@ package history
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 const (
@@ -29,6 +31,13 @@ func calm(s *object.State) uint64 {
 // taken its next number: a barrier stops those of its epoch and before.
 func passes(s *object.State, l *object.Log) bool {
 	return l.Barrier && l.Epoch < s.Epoch || Judge(s, l) == Void
+}
+
+// errStopped returns the error of a writer that barrier n stops. Its maker may never claim, and
+// nothing says what becomes of commits: the folder may be opened again, and what the writer has
+// sent with lower numbers may be stored yet.
+func errStopped(n uint64) error {
+	return fmt.Errorf("%w: %w: log object %d stops this writer", ErrFenced, objstore.ErrUnknown, n)
 }
 
 // stop sends a barrier, together with a glance, to stop a writer that takes each number before a

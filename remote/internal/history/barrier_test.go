@@ -59,8 +59,9 @@ func TestBarrier_leavesALogThatGoesOn(t *testing.T) {
 	w, err := l.Claim(t.Context(), object.Claim{Writer: "w", Branch: 1, Window: 2})
 	check(t, err)
 	mustStop(t, l, w.State(), 1)
-	if err := w.Proof().Confirm(t.Context()); !errors.Is(err, ErrFenced) {
-		t.Errorf("the writer is confirmed: %v", err)
+	if err := w.Proof().Confirm(t.Context()); !errors.Is(err, ErrFenced) ||
+		!errors.Is(err, objstore.ErrUnknown) {
+		t.Errorf("the writer is confirmed, or knows what becomes of its commits: %v", err)
 	}
 	for range 2 {
 		_, err := w.Prepare(after(w))
@@ -136,4 +137,41 @@ func TestBarrier_inThePastIsNotBelieved(t *testing.T) {
 	if check(t, err); f.State().ID != w.State().ID {
 		t.Errorf("the follower is at %d, id %x", f.State().Number, f.State().ID)
 	}
+}
+
+// A claimant that reads the past may take a void claim for one that counts, and put a barrier of
+// its epoch ahead of the end of the log.
+func TestBarrier_ofAClaimThatDoesNotCountIsVoid(t *testing.T) {
+	l := newLog(t)
+	l.Parallel = 1 // so the barrier is stored before the claim
+	w, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	f := newFollower(*l, w.State())
+	f.ToClaim()
+	for range 4 {
+		check(t, w.Append(t.Context(), after(w)))
+	}
+	saved, err := l.Save(t.Context(), w.State())
+	if check(t, err); !saved {
+		t.Fatal("no state is stored")
+	}
+	check(t, l.Store.Delete(t.Context(), []string{logName(2), logName(3)}))
+	void, err := l.createClaim(t.Context(), f.State(), object.Claim{Branch: 9, Window: 1})
+	check(t, err)
+	if _, _, err := f.Next(t.Context()); err != nil || f.State().ID != void.ID {
+		t.Fatalf("the claim is not read: %v", err)
+	}
+	f.vain = vainMost
+	if _, err := f.Claim(t.Context(), l, claim()); !errors.Is(err, ErrBehind) {
+		t.Fatalf("a claim in the past counts: %v", err)
+	}
+	if err := w.Append(t.Context(), after(w)); !errors.Is(err, ErrFenced) {
+		t.Fatalf("the writer has not met the barrier: %v", err)
+	}
+	next, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	if s := next.State(); s.Commit != 4 || len(s.Void) != 1 || s.Epoch != 2 {
+		t.Errorf("the next writer has epoch %d, %d commits, %d void", s.Epoch, s.Commit, len(s.Void))
+	}
+	check(t, next.Append(t.Context(), after(next)))
 }

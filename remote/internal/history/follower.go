@@ -116,6 +116,7 @@ func (f *Follower) State() *object.State { return f.state }
 // then moved says whether [Follower.State] has changed. It is an error if the log breaks off and
 // there is no newer state.
 func (f *Follower) Next(ctx context.Context) (o *object.Log, moved bool, err error) {
+	f.glance = nil // it is of the past by now
 	next, o, err := f.log.advance(ctx, f.state)
 	if errors.Is(err, errStray) && f.hasLooked(f.state.Number+1) {
 		next, err = Skip(f.state), nil

@@ -96,6 +96,7 @@ func (g *glance) seen() uint64 {
 // news waits for what a follower asks for when it reads on. It is not ok if a request has failed.
 func (g *glance) news() (listed []objstore.Object, newest uint64, ok bool) {
 	g.running.Wait()
+	g.cancel()
 	return g.listed, g.newest, g.known == 2
 }
 

@@ -93,8 +93,7 @@ func (w *Writer) Settle() (again *Request, err error) {
 			w.fenced = fmt.Errorf("%w: %w: log object %d is deleted", ErrFenced, objstore.ErrUnknown,
 				r.object.Number)
 		case !passes(w.state, a.there) && a.there.Barrier:
-			w.fenced = fmt.Errorf("%w: %w: log object %d stops this writer", ErrFenced,
-				objstore.ErrUnknown, r.object.Number)
+			w.fenced = errStopped(r.object.Number)
 		case !passes(w.state, a.there):
 			w.fenced = ErrFenced
 		default:
@@ -145,8 +144,10 @@ func (w *Writer) Proof() Proof { return Proof{w.log, w.state, len(w.sent), w.mad
 
 // Confirm returns nil if the writer was the writer at a moment during the call: whatever had been
 // acknowledged before the call, by anyone, was acknowledged by itself. It returns ErrFenced if
-// another one has taken over. It makes one request, and one more for each that was not settled. If
-// the writer has gone on by far meanwhile, the error is ErrMoved, and another Proof is needed.
+// another one has taken over; if the error also matches objstore.ErrUnknown, a barrier is to stop
+// the writer, and what it has sent may count yet. It makes one request, and one more for each that
+// was not settled. If the writer has gone on by far meanwhile, the error is ErrMoved, and another
+// Proof is needed.
 //
 // A claim that had ended this writer's before the call would have one of these numbers: it is made
 // at the end of the log, which is no later than after all that this writer has sent. Claims are
@@ -165,7 +166,7 @@ func (p Proof) Confirm(ctx context.Context) error {
 			return err
 		case there.Epoch < p.state.Epoch && (n <= last || there.Barrier): // void
 		case there.Barrier:
-			return ErrFenced
+			return errStopped(n)
 		case there.Epoch == p.state.Epoch && p.made.is(there):
 			left--
 		case there.Epoch == p.state.Epoch && p.made.forgot(there):

@@ -17,11 +17,11 @@
 //   - void objects stay: none is ever deleted, since the number may be the next one of a writer
 //     that has stopped.
 //   - barrier: a claimant may put one at a number that nobody has reached, to stop a writer that
-//     takes each number before a claim can. It is void, unless a newer state is stored than what
-//     was read, and ends the role of a writer of its epoch or before whose object finds it in its
-//     place. What such a writer had sent after that object is void in the same way. Until it has
-//     passed the numbers where barriers may be that were made before its claim, the new writer has
-//     one request in flight, and goes on after a barrier.
+//     takes each number before a claim can. It is void, whatever its epoch, unless a newer state is
+//     stored than what was read, and ends the role of a writer of its epoch or before whose object
+//     finds it in its place. What such a writer had sent after that object is void in the same way.
+//     Until it has passed the numbers where barriers may be that were made before its claim, the
+//     new writer has one request in flight, and goes on after a barrier.
 //   - tail: the objects that a newest state needs to vouch for the log are never deleted: the one
 //     that it is of and, with several requests in flight, as many before it.
 //

@@ -14,6 +14,7 @@ type LogRules struct {
 	NoZone           bool // a new writer has several requests in flight at once
 	NoCalm           bool // it has, where barriers may be that were made before its claim
 	BarrierNoLook    bool // whoever meets a barrier skips it at once
+	BarrierOfEpoch   bool // only a barrier of an epoch that whoever meets it knows may be void
 }
 
 // LogWorld is a world of writers and a reader of one log. Its zero value is not useful.
@@ -22,8 +23,9 @@ type LogWorld struct {
 	Writers  int // at most 3
 	Claims   int // that all writers together may try
 	Reader   bool
-	Window   int // how many requests a writer has in flight, at most 2
-	Barriers int // that all claimants together may make
+	Window   int  // how many requests a writer has in flight, at most 2
+	Barriers int  // that all claimants together may make
+	Past     bool // it begins with others reading the past: see [LogWorld.past]
 	Broken   LogRules
 }
 
@@ -47,7 +49,13 @@ type logState struct {
 }
 
 // Explore visits up to limit states.
-func (w LogWorld) Explore(limit int) Result { return explore(&w, logState{}, limit) }
+func (w LogWorld) Explore(limit int) Result {
+	start := logState{}
+	if w.Past {
+		start = w.past()
+	}
+	return explore(&w, start, limit)
+}
 
 func (w *LogWorld) steps(from logState, emit emit[logState]) {
 	for i := range w.Writers {
@@ -70,7 +78,7 @@ func (w *LogWorld) store(s *logState, n uint8, o object) (stored bool, violation
 	s.log[n] = o
 	for int(s.truth.n) < w.Numbers && s.log[s.truth.n+1].id != none {
 		next := s.log[s.truth.n+1]
-		switch s.truth.judge(next, true, w.window()) {
+		switch w.judge(&s.truth, next, true) {
 		case counts:
 			s.truth.accept(next, w.window())
 		case isVoid, strays:

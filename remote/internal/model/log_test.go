@@ -18,6 +18,8 @@ func TestLog_rulesHold(t *testing.T) {
 		{Numbers: 5, Writers: 2, Claims: 2, Reader: true, Window: 2},
 		{Numbers: 5, Writers: 2, Claims: 2, Reader: true, Window: 1, Barriers: 1},
 		{Numbers: 5, Writers: 2, Claims: 2, Window: 2, Barriers: 1},
+		{Numbers: 6, Writers: 3, Claims: 3, Window: 1, Barriers: 1, Past: true},
+		{Numbers: 7, Writers: 3, Claims: 3, Window: 2, Barriers: 1, Past: true},
 	}
 	if *large {
 		worlds = append(worlds,
@@ -30,6 +32,10 @@ func TestLog_rulesHold(t *testing.T) {
 			LogWorld{Numbers: 6, Writers: 2, Claims: 3, Reader: true, Window: 1, Barriers: 2},
 			LogWorld{Numbers: 7, Writers: 2, Claims: 2, Window: 2, Barriers: 1},
 			LogWorld{Numbers: 7, Writers: 2, Claims: 3, Window: 2, Barriers: 2},
+			LogWorld{Numbers: 6, Writers: 3, Claims: 3, Reader: true, Window: 1, Barriers: 1, Past: true},
+			LogWorld{Numbers: 7, Writers: 3, Claims: 4, Window: 1, Barriers: 1, Past: true},
+			LogWorld{Numbers: 7, Writers: 3, Claims: 3, Window: 1, Barriers: 2, Past: true},
+			LogWorld{Numbers: 7, Writers: 3, Claims: 4, Window: 2, Barriers: 2, Past: true},
 		)
 	}
 	for _, w := range worlds {
@@ -95,6 +101,10 @@ func TestLog_rulesAreNeeded(t *testing.T) {
 			Numbers: 6, Writers: 2, Claims: 2, Window: 2, Barriers: 1,
 			Broken: LogRules{NoCalm: true},
 		}, lost, false},
+		{"barrier, of a claim that does not count", LogWorld{
+			Numbers: 6, Writers: 3, Claims: 3, Window: 1, Barriers: 1, Past: true,
+			Broken: LogRules{BarrierOfEpoch: true},
+		}, stuck, false},
 		{"tail", LogWorld{
 			Numbers: 6, Writers: 3, Claims: 3, Window: 1,
 			Broken: LogRules{DeleteTail: true},

@@ -33,7 +33,7 @@ func (w *LogWorld) readerSteps(s logState, emit emit[logState]) {
 		w.jump(s, "finds nothing", emit)
 		return
 	}
-	verdict := r.view.judge(o, !w.Broken.NoChainCheck, w.window())
+	verdict := w.judge(&r.view, o, !w.Broken.NoChainCheck)
 	if verdict == strays && (s.newest.n <= r.view.n || w.Broken.BarrierNoLook) {
 		verdict = isVoid
 	}

@@ -58,7 +58,7 @@ const (
 // judge returns the verdict on the object at number v.n+1.
 func (v *view) judge(o object, checkChain bool, window uint8) verdict {
 	switch {
-	case o.barrier && o.epoch <= v.epoch:
+	case o.barrier:
 		return strays
 	case o.epoch < v.epoch && v.n+1 <= v.zone:
 		return isVoid

@@ -102,7 +102,7 @@ func (w *LogWorld) readLog(s logState, i int, name string, emit emit[logState]) 
 		emit(s, label("%s finds nothing at %d", name, next), "")
 		return
 	}
-	verdict := p.view.judge(o, !w.Broken.NoChainCheck, w.window())
+	verdict := w.judge(&p.view, o, !w.Broken.NoChainCheck)
 	if verdict == strays && (s.newest.n <= p.view.n || w.Broken.BarrierNoLook) {
 		verdict = isVoid
 	}

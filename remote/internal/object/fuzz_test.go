@@ -20,7 +20,8 @@ func sealed(h Header, k kind, version uint32, payload []byte, size uint32) []byt
 // FuzzDecodeLog decodes log objects of any payload. What is decoded is encoded and decoded again.
 func FuzzDecodeLog(f *testing.F) {
 	c := newCodec(f)
-	for _, l := range []*Log{exampleClaim(), exampleParts(), exampleClone(), exampleOldClone()} {
+	for _, l := range []*Log{exampleClaim(), exampleParts(), exampleClone(), exampleOldClone(),
+		exampleBarrier()} {
 		p, err := c.EncodeLog(l)
 		check(f, err)
 		f.Add(p[HeaderBytes:], binary.LittleEndian.Uint32(p[sizeAt:]), l.Number, l.Epoch)
@@ -33,6 +34,9 @@ func FuzzDecodeLog(f *testing.F) {
 		l, err := c.DecodeLog("log/2", sealed(h, logKind, version, payload, size))
 		if err != nil {
 			l, err = c.DecodeLog("log/2", sealed(h, logKind, versionAtOrigin, payload, size))
+		}
+		if err != nil {
+			l, err = c.DecodeLog("log/2", sealed(h, logKind, versionBarrier, payload, size))
 		}
 		if err != nil {
 			if !errors.Is(err, corrupt.Err) {

@@ -253,7 +253,10 @@ func (l *Log) verify() error {
 
 // version returns the version of the object.
 func (l *Log) version() uint32 {
-	if len(l.Parts) == 0 {
+	switch {
+	case l.Barrier:
+		return versionBarrier
+	case len(l.Parts) == 0:
 		return version
 	}
 	return l.Parts[0].Origin.version()

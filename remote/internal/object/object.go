@@ -34,10 +34,11 @@ const (
 	// StateBytesMax is the size of the largest state, compressed or not. Two million tables fit.
 	StateBytesMax = 256 << 20
 
-	// version is that of all objects except those with an origin that has an id of a log object: so
-	// nothing else refuses programs that do not know it.
+	// version is that of all objects except those with an origin that has an id of a log object, and
+	// barriers: so nothing else refuses programs that do not know these.
 	version         = 1
 	versionAtOrigin = 2
+	versionBarrier  = 3
 
 	versionAt  = 8
 	databaseAt = 16
@@ -155,7 +156,7 @@ func parseHeader(name string, p []byte, k kind) (h Header, err error) {
 	if binary.LittleEndian.Uint32(p[sumAt:]) != checksum.Of(p[:sumAt]) {
 		return h, corrupt.New(name, 0, "checksum of the header does not match")
 	}
-	if v := versionOf(p); v != version && v != versionAtOrigin {
+	if v := versionOf(p); v < version || v > versionBarrier {
 		return h, fmt.Errorf("%s has version %d, written by a newer version of Stoat: %w", name,
 			v, corrupt.ErrFormat)
 	}

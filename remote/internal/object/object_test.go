@@ -252,7 +252,7 @@ func TestLog_isRefusedIfNoWriterMakesIt(t *testing.T) {
 		if _, err := c.EncodeLog(l); err == nil {
 			t.Errorf("change %d: it is encoded", i)
 		}
-		p, err := c.seal(&l.Header, logKind, version, l.payload())
+		p, err := c.seal(&l.Header, logKind, l.version(), l.payload())
 		check(t, err)
 		if _, err := c.DecodeLog("log/1", p); !errors.Is(err, corrupt.Err) {
 			t.Errorf("change %d: %v", i, err)
@@ -296,7 +296,7 @@ func TestDecode_refusesNewerVersions(t *testing.T) {
 	c := newCodec(t)
 	p, err := c.EncodeLog(exampleClaim())
 	check(t, err)
-	p[versionAt] = 3
+	p[versionAt] = 4
 	resum(p)
 	if _, err := c.DecodeLog("log/1", p); !errors.Is(err, corrupt.ErrFormat) {
 		t.Error(err)
