@@ -199,6 +199,30 @@ func TestDo_makesNoFrontOfAFrontAndOthers(t *testing.T) {
 	checkSame(t, "the bottom run", s.read(s.version.Bottom.Tables), want)
 }
 
+// An earlier version compacts a front with newer runs and keeps what tells it from others. Its
+// tombstones are not for the bottom run.
+func TestDo_takesNoTombstonesForAFront(t *testing.T) {
+	s := layered(t)
+	s.run(s.part(s.ending(2000)))
+	s.young(deletes(keys(3, 5)...))
+	want := s.state().visible()
+	front := s.version.Young[1]
+	s.run(s.youngJob(len(s.version.Young)-2, 2))
+	marked := s.version.Young[0]
+	marked.Deleted = front.Deleted
+	s.apply(&manifest.Edit{
+		RemoveYoung: manifest.YoungRuns{Older: len(s.version.Young) - 1, Count: 1},
+		AddYoung:    []manifest.Run{marked},
+	})
+	s.goOn(2000, func() { checkSame(t, "visible", s.state().visible(), want) })
+	checkSame(t, "the bottom run", s.read(s.version.Bottom.Tables), want)
+	for _, table := range s.version.Bottom.Tables {
+		if table.Tombstones > 0 {
+			t.Errorf("table %d of the bottom run has %d tombstones", table.Number, table.Tombstones)
+		}
+	}
+}
+
 // A flush below all keys joins the bottom run while the first part is written.
 func TestDo_inPartsHidesNothingThatComesMeanwhile(t *testing.T) {
 	s := layered(t)
@@ -209,6 +233,26 @@ func TestDo_inPartsHidesNothingThatComesMeanwhile(t *testing.T) {
 	want := s.state().visible()
 	s.apply(edit)
 	checkSame(t, "visible", s.state().visible(), want)
+	s.goOn(2000, func() { checkSame(t, "visible", s.state().visible(), want) })
+	checkSame(t, "the bottom run", s.read(s.version.Bottom.Tables), want)
+}
+
+// What was flushed below all keys meanwhile is then joined with what the parts have not read, in
+// one table around the front.
+func TestDo_inPartsGoesOnBelowATableAroundTheFront(t *testing.T) {
+	s := layered(t)
+	edit, err := s.part(s.ending(2000)).Do()
+	check(t, err)
+	s.bottom(puts("below", dataKey(1, "a")))
+	s.apply(edit)
+	want := s.state().visible()
+	small := s.tableBytes
+	s.tableBytes = 1 << 20
+	s.run(s.intoBottom(s.youngJob(0, 0), func(*manifest.Table) bool { return true }))
+	if n := len(s.version.Bottom.Tables); n != 1 {
+		t.Fatalf("the bottom run has %d tables", n)
+	}
+	s.tableBytes = small
 	s.goOn(2000, func() { checkSame(t, "visible", s.state().visible(), want) })
 	checkSame(t, "the bottom run", s.read(s.version.Bottom.Tables), want)
 }
@@ -284,6 +328,8 @@ func (m *model) doPart(rng *rand.Rand) {
 		j = m.partAnew(m.ending(rng.Uint64N(6000)))
 	}
 	j.Output.Compress = rng.IntN(2) == 0
+	j.Output.Patterns, j.Output.SampleBytes = rng.IntN(4) > 0, 1<<(4+rng.IntN(17))
+	j.Output.Dictionaries = m.dictionaries(rng)
 	left := rng.IntN(20)
 	j.Saves, j.Cancelled = rng.IntN(3) > 0, func() bool { left--; return left == 0 }
 	edit, err := j.Do()

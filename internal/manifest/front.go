@@ -13,11 +13,13 @@ import (
 // nothing else is left can go. The last part moves its tables into the bottom run.
 //
 // A front also deletes the empty key, which nobody has. That tells it from other young runs, which
-// [Unmarked] keeps from having it.
+// [Unmarked] keeps from having it. Earlier versions of Stoat leave it in what they make of a front
+// and newer runs: if that has tombstones, which are not for the bottom run, it is no front.
 type Front struct {
 	At int // the index of the run in Version.Young
 	// Done is where its parts have read: it has all that there is, and deletes what is older. Nothing
 	// older that is young has or deletes a key below it.
+	// No table of the bottom run has keys on both sides of its start.
 	Done keyspace.Span
 }
 
@@ -59,12 +61,22 @@ func (v *Version) isFront(i int) (done keyspace.Span, ok bool) {
 	}
 	done = r.Deleted[1]
 	for _, t := range r.Tables {
-		if !done.Contains(t.Smallest) || !done.Contains(t.Largest) {
+		if t.Tombstones > 0 || !done.Contains(t.Smallest) || !done.Contains(t.Largest) {
 			return keyspace.Span{}, false
 		}
 	}
+	if v.Bottom.cutBy(done.Start) {
+		return keyspace.Span{}, false
+	}
 	first := FirstKey(v.Young[i+1:])
 	return done, first == nil || bytes.Compare(first, done.Start) >= 0
+}
+
+// cutBy reports whether a table of the run has keys on both sides of key, which counts as above.
+func (r Run) cutBy(key []byte) bool {
+	return slices.ContainsFunc(r.Tables, func(t *Table) bool {
+		return bytes.Compare(t.Smallest, key) < 0 && bytes.Compare(t.Largest, key) >= 0
+	})
 }
 
 // FirstKey returns the smallest key that some runs have, or delete, unless that is what tells a
