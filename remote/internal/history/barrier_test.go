@@ -175,3 +175,30 @@ func TestBarrier_ofAClaimThatDoesNotCountIsVoid(t *testing.T) {
 	}
 	check(t, next.Append(t.Context(), after(next)))
 }
+
+// A late barrier may have the number of an object that counts and was deleted, while its writer
+// does not know that it was stored.
+func TestBarrier_inThePlaceOfAnObjectLeavesItsOutcomeUnknown(t *testing.T) {
+	l := newLog(t)
+	first, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	at := first.State()
+	w, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	r, err := w.Prepare(after(w))
+	check(t, err)
+	check(t, l.Store.Create(t.Context(), logName(3), r.bytes)) // and no answer arrives
+	next, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	check(t, next.Append(t.Context(), after(next)))
+	saved, err := l.Save(t.Context(), next.State())
+	if check(t, err); !saved {
+		t.Fatal("no state is stored")
+	}
+	check(t, l.Store.Delete(t.Context(), []string{logName(3)}))
+	mustStop(t, l, at, 2)
+	if err := w.Finish(t.Context()); !errors.Is(err, ErrFenced) ||
+		!errors.Is(err, objstore.ErrUnknown) {
+		t.Errorf("the writer is told that its commit does not count: %v", err)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 func check(t testing.TB, err error) {
@@ -270,4 +271,28 @@ func TestPast_beginsAtTheBound(t *testing.T) {
 	}
 	s.Number = 5
 	check(t, log.isPast(t.Context(), s, end))
+}
+
+// The answer to a request may be under way while another writer goes on after it.
+func TestConfirm_leavesTheOutcomeOfWhatWasSentUnknown(t *testing.T) {
+	l := newLog(t)
+	w, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	r, err := w.Prepare(commit())
+	check(t, err)
+	check(t, l.Store.Create(t.Context(), logName(2), r.bytes)) // and no answer arrives
+	next, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	if err := w.Proof().Confirm(t.Context()); !errors.Is(err, ErrFenced) ||
+		!errors.Is(err, objstore.ErrUnknown) {
+		t.Errorf("the writer is told that its commit does not count: %v", err)
+	}
+	if next.State().Commit != 1 {
+		t.Error("its commit does not count")
+	}
+	check(t, w.Finish(t.Context()))
+	if err := w.Proof().Confirm(t.Context()); !errors.Is(err, ErrFenced) ||
+		errors.Is(err, objstore.ErrUnknown) {
+		t.Errorf("the writer that has sent nothing does not know that it is fenced: %v", err)
+	}
 }

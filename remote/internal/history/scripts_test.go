@@ -77,7 +77,7 @@ func (s *sim) use(ctx context.Context, log *Log, w *Writer) error {
 // requests in flight.
 func copied(w *Writer, log *Log) *Writer {
 	c := &Writer{log: log, base: w.base, state: w.state, made: &made{last: w.made.last}}
-	c.fenced = w.fenced
+	c.fenced, c.passed = w.fenced, w.passed
 	for _, r := range w.sent {
 		same := &Request{log: log, object: r.object, bytes: r.bytes, next: r.next}
 		same.answer.Store(r.answer.Load())

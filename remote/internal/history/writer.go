@@ -24,6 +24,7 @@ type Writer struct {
 	state  *object.State
 	sent   []*Request // not settled, in the order of their numbers
 	made   *made      // what this process has prepared last
+	passed bool       // the first of sent had another number, where a void object was met
 	fenced error      // what Settle returned once it was fenced
 }
 
@@ -78,8 +79,9 @@ func (w *Writer) Prepare(parts []object.Part) (*Request, error) {
 // number, so it has the next one now.
 //
 // ErrFenced means that nothing else counts, nor ever will. If the error also matches
-// objstore.ErrUnknown, nobody knows: the number was taken, and its object is deleted by now, or is
-// a barrier, whose maker may never claim, so that the next writer may be of this folder.
+// objstore.ErrUnknown, nobody knows: the number was taken, and its object is deleted by now, or has
+// been, if a late one is there that looks void; or it is a barrier, whose maker may never claim, so
+// that the next writer may be of this folder.
 func (w *Writer) Settle() (again *Request, err error) {
 	for len(w.sent) > 0 && w.fenced == nil {
 		r := w.sent[0]
@@ -88,16 +90,19 @@ func (w *Writer) Settle() (again *Request, err error) {
 		case a == nil:
 			return nil, nil
 		case a.stored:
-			w.state, w.sent = r.next, slices.Delete(w.sent, 0, 1)
+			w.state, w.sent, w.passed = r.next, slices.Delete(w.sent, 0, 1), false
 		case a.there == nil:
 			w.fenced = fmt.Errorf("%w: %w: log object %d is deleted", ErrFenced, objstore.ErrUnknown,
 				r.object.Number)
 		case !passes(w.state, a.there) && a.there.Barrier:
 			w.fenced = errStopped(r.object.Number)
+		case !passes(w.state, a.there) && w.passed:
+			w.fenced = fmt.Errorf("%w: %w: a log object before %d may have taken the place of one that "+
+				"counts", ErrFenced, objstore.ErrUnknown, r.object.Number)
 		case !passes(w.state, a.there):
 			w.fenced = ErrFenced
 		default:
-			w.state = Skip(w.state)
+			w.state, w.passed = Skip(w.state), true
 			if again, err = w.log.request(w.state, r.object.Parts); err == nil {
 				w.sent[0] = again // the only one
 				w.made.add(again.object)
@@ -144,8 +149,8 @@ func (w *Writer) Proof() Proof { return Proof{w.log, w.state, len(w.sent), w.mad
 
 // Confirm returns nil if the writer was the writer at a moment during the call: whatever had been
 // acknowledged before the call, by anyone, was acknowledged by itself. It returns ErrFenced if
-// another one has taken over; if the error also matches objstore.ErrUnknown, a barrier is to stop
-// the writer, and what it has sent may count yet. It makes one request, and one more for each that
+// another one has taken over, or a barrier is to stop the writer; if the error also matches
+// objstore.ErrUnknown, what it has sent may count. It makes one request, and one more for each that
 // was not settled. If the writer has gone on by far meanwhile, the error is ErrMoved, and another
 // Proof is needed.
 //
@@ -172,8 +177,17 @@ func (p Proof) Confirm(ctx context.Context) error {
 		case there.Epoch == p.state.Epoch && p.made.forgot(there):
 			return ErrMoved
 		default:
-			return ErrFenced
+			return p.overtaken(n)
 		}
 	}
 	return nil
+}
+
+// overtaken returns the error of a writer that another one has ended, which has log object n. What
+// the writer has sent with lower numbers, and knows nothing of yet, may count.
+func (p Proof) overtaken(n uint64) error {
+	if p.sent == 0 || n == p.state.Number+1 {
+		return ErrFenced
+	}
+	return fmt.Errorf("%w: %w: log object %d is another writer's", ErrFenced, objstore.ErrUnknown, n)
 }
