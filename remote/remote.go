@@ -63,8 +63,9 @@ const (
 	// on their way; concurrent commits share requests.
 	//
 	// The context that a transaction was begun with ends the wait, too: then the error is ErrUnknown.
-	// A commit that fails with ErrFenced is in the folder, and never will be in the store. If the
-	// error also matches objstore.ErrUnknown, not even that is known.
+	// A commit that fails with ErrFenced is in the folder and not in the store. It gets there only if
+	// the other writer ends before it has written anything, and the folder is opened again. If the
+	// error also matches objstore.ErrUnknown, it may be in the store already.
 	Wait
 )
 
