@@ -142,9 +142,7 @@ func (j *Job) deleted() (deleted keyspace.Spans) {
 // youngRun returns the young run that the output and what stays make up.
 func (j *Job) youngRun(tables []*manifest.Table, deleted keyspace.Spans) manifest.Run {
 	tables = slices.Concat(tables, j.Stays.Tables)
-	slices.SortFunc(tables, func(a, b *manifest.Table) int {
-		return bytes.Compare(a.Smallest, b.Smallest)
-	})
+	manifest.SortTables(tables)
 	return manifest.Run{
 		Tables: tables, Deleted: manifest.Unmarked(deleted.With(j.Stays.Deleted...)),
 	}

@@ -100,7 +100,7 @@ func (j *Job) candidates() (all []candidate, err error) {
 	inputs, part := make(map[*manifest.Table]bool), j.part()
 	for i := range j.Inputs {
 		for _, h := range j.Inputs[i].Tables {
-			if inputs[h.Meta] = true; !part.meets(h.Meta) {
+			if inputs[h.Meta] = true; !h.Meta.Meets(part) {
 				continue
 			}
 			fate, err := j.fateAlone(i, h.Meta)
@@ -111,7 +111,7 @@ func (j *Job) candidates() (all []candidate, err error) {
 		}
 	}
 	for _, t := range j.Levels.Version.Bottom.Tables {
-		if !inputs[t] && part.meets(t) {
+		if !inputs[t] && t.Meets(part) {
 			all = append(all, candidate{table: t, fate: kept})
 		}
 	}
@@ -143,7 +143,7 @@ func (j *Job) fateAlone(input int, t *manifest.Table) (fate, error) {
 // takes a byte for each key, unless the output is to be tight.
 func (j *Job) mayKeep(input int, t *manifest.Table) bool {
 	expired := t.StaleAt != 0 && t.StaleAt <= j.Now
-	if !j.part().has(t) || t.Tombstones > 0 || expired || t.Compressed != j.Output.Compress ||
+	if !t.Within(j.part()) || t.Tombstones > 0 || expired || t.Compressed != j.Output.Compress ||
 		j.Inputs[input].Hides(t.Smallest, t.Largest) || j.Levels.Version.MayHoldDropped(t) {
 		return false
 	}

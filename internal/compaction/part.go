@@ -15,20 +15,8 @@ import (
 // of. Each part but the last makes the front longer, and removes the tables of which it leaves
 // nothing. The last part makes front and output the bottom run.
 
-// span is the keys of parts of a compaction.
-type span struct{ keyspace.Span }
-
-// has reports whether all of a table is in the span.
-func (s span) has(t *manifest.Table) bool { return s.Contains(t.Smallest) && s.Contains(t.Largest) }
-
-// meets reports whether a table may have a key in the span.
-func (s span) meets(t *manifest.Table) bool {
-	return bytes.Compare(s.Start, t.Largest) <= 0 &&
-		(s.End == nil || bytes.Compare(t.Smallest, s.End) < 0)
-}
-
 // part returns what the job reads: from where earlier parts have ended, up to its own end.
-func (j *Job) part() span { return span{keyspace.Span{Start: j.Done.End, End: j.End}} }
+func (j *Job) part() keyspace.Span { return keyspace.Span{Start: j.Done.End, End: j.End} }
 
 // savesPart reports whether the job may leave a part if it is told to stop.
 func (j *Job) savesPart() bool { return j.Saves && j.ToBottom && j.Young.Count > 0 }
@@ -51,7 +39,7 @@ func (j *Job) editPart(edit *manifest.Edit, tables []*manifest.Table, end []byte
 	if err != nil {
 		return err
 	}
-	done := span{keyspace.Span{Start: j.Done.Start, End: end}}
+	done := keyspace.Span{Start: j.Done.Start, End: end}
 	if j.Done.End != nil {
 		tables, runs = slices.Concat(tables, runs[0].Tables), runs[1:]
 	} else {
@@ -62,7 +50,7 @@ func (j *Job) editPart(edit *manifest.Edit, tables []*manifest.Table, end []byte
 		return nil
 	}
 	for _, t := range j.moved {
-		if done.has(t) {
+		if t.Within(done) {
 			tables = append(tables, t)
 		}
 	}
@@ -70,33 +58,44 @@ func (j *Job) editPart(edit *manifest.Edit, tables []*manifest.Table, end []byte
 	if err != nil {
 		return err
 	}
-	edit.AddYoung = []manifest.Run{manifest.NewFront(slices.Concat(tables, kept), done.Span)}
+	edit.AddYoung = []manifest.Run{manifest.NewFront(slices.Concat(tables, kept), done)}
 	for _, r := range runs {
-		rest := manifest.Run{Tables: slices.DeleteFunc(slices.Clone(r.Tables), done.has)}
-		for _, d := range r.Deleted {
-			if d.End == nil || bytes.Compare(d.End, end) > 0 {
-				rest.Deleted = append(rest.Deleted, d)
-			}
-		}
-		if len(rest.Tables)+len(rest.Deleted) > 0 {
+		if rest := beyond(r, done); len(rest.Tables)+len(rest.Deleted) > 0 {
 			edit.AddYoung = append(edit.AddYoung, rest)
 		}
 	}
 	return nil
 }
 
+// beyond returns the tables of a run that are not within a span, and what it deletes above that.
+func beyond(r manifest.Run, done keyspace.Span) (rest manifest.Run) {
+	for _, t := range r.Tables {
+		if !t.Within(done) {
+			rest.Tables = append(rest.Tables, t)
+		}
+	}
+	for _, d := range r.Deleted {
+		if d.End == nil || bytes.Compare(d.End, done.End) > 0 {
+			rest.Deleted = append(rest.Deleted, d)
+		}
+	}
+	return rest
+}
+
 // removeDone takes the tables out of the bottom run that lie where everything is done, and returns
 // those that were kept.
-func (j *Job) removeDone(edit *manifest.Edit, done span) (kept []*manifest.Table, err error) {
-	now := span{keyspace.Span{Start: j.Done.End, End: done.End}}
+func (j *Job) removeDone(
+	edit *manifest.Edit, done keyspace.Span,
+) (kept []*manifest.Table, err error) {
+	now := keyspace.Span{Start: j.Done.End, End: done.End}
 	for _, t := range j.Levels.Version.Bottom.Tables {
 		rewritten := slices.Contains(j.Bottom, t.Number)
-		if done.has(t) {
+		if t.Within(done) {
 			edit.Remove = append(edit.Remove, t.Number)
 		}
 		switch {
-		case rewritten || !done.meets(t):
-		case done.has(t) && now.has(t):
+		case rewritten || !t.Meets(done):
+		case t.Within(done) && t.Within(now):
 			kept = append(kept, t)
 		default: // a part of it would be hidden
 			return nil, fmt.Errorf("compaction in parts does not read table %06d", t.Number)

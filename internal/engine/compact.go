@@ -26,7 +26,7 @@ func (e *Engine) Compact(ctx context.Context) error {
 		if !ok {
 			return nil
 		}
-		if err := e.awaitRoom(ctx); err != nil {
+		if err := e.awaitRoom(ctx, next); err != nil {
 			return err
 		}
 		err := e.compact(next, true, func() bool { return ctx.Err() != nil || e.closed.Load() })

@@ -76,8 +76,12 @@ func (e *Engine) compactLoop() {
 			return
 		}
 		gentle, due := c.waitForPause(next)
-		if !due || !c.waitForRoom(next) {
+		if !due {
 			continue // something else may be more urgent by now
+		}
+		if !c.hasRoom(next) {
+			c.sleep(roomEvery, c.due)
+			continue
 		}
 		c.seen = c.commits.Newest()
 		asked := 0
@@ -155,17 +159,6 @@ func (c *compactor) waitForPause(next pick.Plan) (gentle, due bool) {
 	small := next.Bytes(c.state.Load().Levels.Version) < minLasting && len(next.Relocate) == 0 &&
 		next.OnlyTable == 0
 	return small, quiet
-}
-
-// waitForRoom waits until the shipper lets a compaction begin. It reports false if something else
-// may be more urgent by now.
-func (c *compactor) waitForRoom(next pick.Plan) bool {
-	for !next.Unread && !c.hasRoom() {
-		if c.stops() || !c.sleep(roomEvery, c.due) {
-			return false
-		}
-	}
-	return true
 }
 
 // flushFirst flushes what is left in memory at the beginning of a pause, so that a compaction that

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -63,22 +64,17 @@ func (s *recovered) claim(shipper Shipper) error {
 // roomEvery is for how long a compaction waits before it asks for room again.
 const roomEvery = 100 * time.Millisecond
 
-// hasRoom reports whether the shipper, if there is one, lets a compaction begin.
-func (e *Engine) hasRoom() bool {
+// hasRoom reports whether a compaction writes nothing, or the shipper, if there is one, lets it
+// begin.
+func (e *Engine) hasRoom(p pick.Plan) bool {
 	s := e.options.Shipper
-	return s == nil || s.Room(e.Version(), e.options.Tuning.PartBytes)
+	return p.Unread || s == nil || s.Room(e.Version(), e.options.Tuning.PartBytes)
 }
 
 // awaitRoom returns when a compaction may begin, or why none may any more.
-func (e *Engine) awaitRoom(ctx context.Context) error {
-	for !e.hasRoom() {
-		timer := time.NewTimer(roomEvery)
-		select {
-		case <-ctx.Done():
-		case <-e.stop:
-		case <-timer.C:
-		}
-		timer.Stop()
+func (e *Engine) awaitRoom(ctx context.Context, p pick.Plan) error {
+	for !e.hasRoom(p) {
+		e.sleep(roomEvery, ctx.Done())
 		if err := cmp.Or(ctx.Err(), e.writable()); err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 )
@@ -61,9 +60,7 @@ func (v *Version) Apply(e *Edit) (*Version, error) {
 	}
 	if len(e.AddBottom) > 0 {
 		bottom.Tables = append(slices.Clip(bottom.Tables), e.AddBottom...)
-		slices.SortFunc(bottom.Tables, func(a, b *Table) int {
-			return bytes.Compare(a.Smallest, b.Smallest)
-		})
+		SortTables(bottom.Tables)
 	}
 	next := &Version{
 		Young: young, Bottom: bottom,

@@ -18,8 +18,8 @@ import (
 type Front struct {
 	At int // the index of the run in Version.Young
 	// Done is where its parts have read: it has all that there is, and deletes what is older. Nothing
-	// older that is young has or deletes a key below it.
-	// No table of the bottom run has keys on both sides of its start.
+	// older that is young has or deletes a key below it, and no table of the bottom run has keys on
+	// both sides of its start.
 	Done keyspace.Span
 }
 
@@ -38,7 +38,7 @@ func Unmarked(deleted keyspace.Spans) keyspace.Spans {
 // NewFront returns the run of a front with these tables, in any order.
 func NewFront(tables []*Table, done keyspace.Span) Run {
 	tables = slices.Clone(tables)
-	slices.SortFunc(tables, func(a, b *Table) int { return bytes.Compare(a.Smallest, b.Smallest) })
+	SortTables(tables)
 	return Run{Tables: tables, Deleted: keyspace.Spans{frontMark(), done}}
 }
 
@@ -61,7 +61,7 @@ func (v *Version) isFront(i int) (done keyspace.Span, ok bool) {
 	}
 	done = r.Deleted[1]
 	for _, t := range r.Tables {
-		if t.Tombstones > 0 || !done.Contains(t.Smallest) || !done.Contains(t.Largest) {
+		if t.Tombstones > 0 || !t.Within(done) {
 			return keyspace.Span{}, false
 		}
 	}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -30,6 +31,22 @@ type Table struct {
 
 // IsCatalog reports whether the table is of the catalog of buckets, which shares none with data.
 func (t *Table) IsCatalog() bool { return !keyspace.IsData(t.Smallest) }
+
+// Within reports whether all keys of the table are in a span.
+func (t *Table) Within(s keyspace.Span) bool {
+	return s.Contains(t.Smallest) && s.Contains(t.Largest)
+}
+
+// Meets reports whether the table may have a key in a span.
+func (t *Table) Meets(s keyspace.Span) bool {
+	return bytes.Compare(s.Start, t.Largest) <= 0 &&
+		(s.End == nil || bytes.Compare(t.Smallest, s.End) < 0)
+}
+
+// SortTables sorts tables that do not overlap in the order of their keys.
+func SortTables(tables []*Table) {
+	slices.SortFunc(tables, func(a, b *Table) int { return bytes.Compare(a.Smallest, b.Smallest) })
+}
 
 // ValueShare is what a table points to in one value file. Immutable.
 type ValueShare struct {

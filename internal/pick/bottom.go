@@ -48,7 +48,7 @@ func deletesAll(v *manifest.Version, t *manifest.Table) bool {
 // withinDropped reports whether all of t belongs to buckets that were dropped after it was written.
 func withinDropped(v *manifest.Version, t *manifest.Table) bool {
 	for span := range v.DroppedIn(t) {
-		if span.Contains(t.Smallest) && span.Contains(t.Largest) {
+		if t.Within(span) {
 			return true
 		}
 	}

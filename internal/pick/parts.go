@@ -17,7 +17,7 @@ func (p Picker) begun(v *manifest.Version) (Plan, bool) {
 	if !ok {
 		return Plan{}, false
 	}
-	return p.part(goOn(v, front), v), true
+	return p.part(goOn(v, front), v), true // damage further on does not matter yet
 }
 
 // goOn returns the compaction of all that a front has not read yet.

@@ -85,6 +85,7 @@ func tidying() []reason {
 func (p Picker) first(v *manifest.Version, reasons []reason) (Plan, bool) {
 	for {
 		for _, r := range reasons {
+			// What would meet damage further on does not begin: its front would never be complete.
 			if next, ok := r.pick(p, v); ok && !p.Avoids(next, v) {
 				next.Why = r.why
 				return p.part(next, v), true
