@@ -94,20 +94,20 @@ func (w *Writer) Settle() (again *Request, err error) {
 		case a.there == nil:
 			w.fenced = fmt.Errorf("%w: %w: log object %d is deleted", ErrFenced, objstore.ErrUnknown,
 				r.object.Number)
-		case !passes(w.state, a.there) && a.there.Barrier:
-			w.fenced = errStopped(r.object.Number)
-		case !passes(w.state, a.there) && w.passed:
-			w.fenced = fmt.Errorf("%w: %w: a log object before %d may have taken the place of one that "+
-				"counts", ErrFenced, objstore.ErrUnknown, r.object.Number)
-		case !passes(w.state, a.there):
-			w.fenced = ErrFenced
-		default:
+		case passes(w.state, a.there):
 			w.state, w.passed = Skip(w.state), true
 			if again, err = w.log.request(w.state, r.object.Parts); err == nil {
 				w.sent[0] = again // the only one
 				w.made.add(again.object)
 			}
 			return again, err
+		case a.there.Barrier:
+			w.fenced = errStopped(r.object.Number)
+		case w.passed:
+			w.fenced = fmt.Errorf("%w: %w: a log object before %d may have taken the place of one that "+
+				"counts", ErrFenced, objstore.ErrUnknown, r.object.Number)
+		default:
+			w.fenced = ErrFenced
 		}
 	}
 	return nil, w.fenced
