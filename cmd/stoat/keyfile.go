@@ -2,7 +2,6 @@ package main
 
 import (
 	"flag"
-	"fmt"
 	"os"
 
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
@@ -46,7 +45,7 @@ func (c keyChoice) read() (key []byte, chosen bool, err error) {
 	case *c.file == "":
 		return nil, *c.plain, nil
 	}
-	key, err = readKeyFile(*c.file)
+	key, err = keyfile.Read(os.ReadFile, *c.file)
 	return key, true, err
 }
 
@@ -56,15 +55,6 @@ func (s *stdio) readKey(c *command) (err error) {
 	if f == nil || f.Value.String() == "" {
 		return nil
 	}
-	s.key, err = readKeyFile(f.Value.String())
+	s.key, err = keyfile.Read(os.ReadFile, f.Value.String())
 	return err
-}
-
-// readKeyFile reads a key.
-func readKeyFile(name string) ([]byte, error) {
-	content, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("read the key: %w", err)
-	}
-	return keyfile.Parse(name, content)
 }

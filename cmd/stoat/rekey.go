@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/commands/keyfile"
 )
 
 func rekeyCommand() *command {
@@ -32,7 +34,7 @@ database: "stoat backup DB NEWDB -new-key-file FILE", and use that.`,
 				return cmdline.Usagef("give the key by -%s and the new one by -%s", keyFileFlag,
 					newKeyFileFlag)
 			}
-			newKey, err := readKeyFile(*newKeyFile)
+			newKey, err := keyfile.Read(os.ReadFile, *newKeyFile)
 			if err != nil {
 				return err
 			}

@@ -247,11 +247,7 @@ func (o *options) key() ([]byte, error) {
 	if o.keyFile == "" {
 		return nil, nil
 	}
-	content, err := os.ReadFile(o.keyFile)
-	if err != nil {
-		return nil, fmt.Errorf("read the key: %w", err)
-	}
-	return keyfile.Parse(o.keyFile, content)
+	return keyfile.Read(os.ReadFile, o.keyFile)
 }
 
 // readAll does a started job.

@@ -175,11 +175,8 @@ func (o *target) openDB(dir string, opts *stoat.Options) (*stoat.DB, error) {
 		return nil, cmdline.Usagef("the name of the database is empty")
 	}
 	if o.database != "" {
-		content, err := os.ReadFile(o.database)
-		if err != nil {
-			return nil, fmt.Errorf("read the key: %w", err)
-		}
-		if opts.Key, err = keyfile.Parse(o.database, content); err != nil {
+		var err error
+		if opts.Key, err = keyfile.Read(os.ReadFile, o.database); err != nil {
 			return nil, err
 		}
 	}

@@ -14,11 +14,8 @@ import (
 func (s *shell) view(fn func(tx *stoat.Tx) error) error {
 	opts := &stoat.Options{ReadOnly: true}
 	if s.keyFile != "" {
-		content, err := os.ReadFile(s.keyFile)
-		if err == nil {
-			opts.Key, err = keyfile.Parse(s.keyFile, content)
-		}
-		if err != nil {
+		var err error
+		if opts.Key, err = keyfile.Read(os.ReadFile, s.keyFile); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func openStudio(o *options) (h *studio.Handler, close func() error, err error) {
 	opts := new(stoat.Options)
 	if o.keyFile != "" {
-		if opts.Key, err = readKey(o.keyFile); err != nil {
+		if opts.Key, err = keyfile.Read(os.ReadFile, o.keyFile); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -34,14 +34,6 @@ func openStudio(o *options) (h *studio.Handler, close func() error, err error) {
 		return nil, nil, explain(o, err)
 	}
 	return studio.New(db, &studio.Options{Write: true}), db.Close, nil
-}
-
-func readKey(name string) ([]byte, error) {
-	content, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("read the key: %w", err)
-	}
-	return keyfile.Parse(name, content)
 }
 
 // explain returns the error of opening the database with what the user can do, instead of the

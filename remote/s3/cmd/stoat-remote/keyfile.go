@@ -38,7 +38,7 @@ func (s *stdio) readKey(c *command) (err error) {
 	if f == nil || f.Value.String() == "" {
 		return nil
 	}
-	if s.key, err = readKeyFile(f.Value.String()); err != nil {
+	if s.key, err = keyfile.Read(os.ReadFile, f.Value.String()); err != nil {
 		return err
 	}
 	s.dirKey = s.key
@@ -46,15 +46,6 @@ func (s *stdio) readKey(c *command) (err error) {
 		s.dirKey = nil
 	}
 	return nil
-}
-
-// readKeyFile reads a key.
-func readKeyFile(name string) ([]byte, error) {
-	content, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("read the key: %w", err)
-	}
-	return keyfile.Parse(name, content)
 }
 
 // openStore opens the store that an argument names, which must exist, with the key and the parents
@@ -104,7 +95,7 @@ may have happened, restore the database, and ship the copy to another store.`,
 				return cmdline.Usagef("give the key by -%s and the new one by -%s", keyFileFlag,
 					newKeyFileFlag)
 			}
-			newKey, err := readKeyFile(*newKeyFile)
+			newKey, err := keyfile.Read(os.ReadFile, *newKeyFile)
 			if err != nil {
 				return err
 			}
