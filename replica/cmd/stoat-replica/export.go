@@ -163,17 +163,18 @@ func importFrom(ctx context.Context, s *stdio, space *replica.Space, name string
 	}
 	line := newProgress(s, "import", size)
 	r := bufio.NewReaderSize(&counted{r: in, line: line}, 1<<16)
-	err := replica.Import(ctx, space, r)
-	for err == nil {
-		if _, err = r.Peek(1); err == nil {
-			err = replica.Import(ctx, space, r)
+	defer line.Finish()
+	for {
+		if err := replica.Import(ctx, space, r); err != nil {
+			return err
+		}
+		if _, err := r.Peek(1); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
 		}
 	}
-	line.Finish()
-	if errors.Is(err, io.EOF) { // the error of Import is another one
-		return nil
-	}
-	return err
 }
 
 // interruptible returns a reader of what r has that fails with the context's error when that ends,
