@@ -69,13 +69,13 @@ func (s *Shipper) evict(ctx context.Context) error {
 			return nil
 		}
 		if err = errors.Join(err, failed); err != nil {
-			return errors.Join(err, s.stock.stuck(s.engine.Version()))
+			return errors.Join(err, s.stock.whyStuck(s.engine.Version()))
 		}
 		if len(evicted)+len(kept) == 0 {
 			break
 		}
 	}
-	return s.stock.stuck(s.engine.Version())
+	return s.stock.whyStuck(s.engine.Version())
 }
 
 // mayEvict reports whether this is still the writer: another one may delete what only the folder

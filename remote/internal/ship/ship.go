@@ -340,7 +340,7 @@ func (s *Shipper) Status() Status {
 	s.collector.mu.Unlock()
 	local, elsewhere := s.stock.split(s.engine.Version())
 	st.Local, st.Remote = uint64(bytesOf(local)), uint64(bytesOf(elsewhere))
-	s.stock.failed(&st)
+	s.stock.addTo(&st)
 	return st
 }
 

@@ -119,9 +119,9 @@ func (c *stock) again(now time.Time) map[uint64]bool {
 	return due
 }
 
-// stuck returns why files of a version could not be removed: the oldest of them, and how many there
-// are. It forgets others.
-func (c *stock) stuck(v *manifest.Version) error {
+// whyStuck returns why files of a version could not be removed: the oldest of them, and how many
+// there are. It forgets others.
+func (c *stock) whyStuck(v *manifest.Version) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.kept) == 0 {
@@ -157,8 +157,8 @@ func (c *stock) noteFill(err error, now time.Time) {
 	c.unfilled, c.unfilledAt = err, now
 }
 
-// failed adds to a status what went wrong.
-func (c *stock) failed(st *Status) {
+// addTo adds to a status what went wrong.
+func (c *stock) addTo(st *Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	st.Unevicted, st.Unfilled, st.UnfilledAt = c.failure, c.unfilled, c.unfilledAt
