@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
@@ -122,7 +123,8 @@ func TestShape_addsUpToStatsWhileItChanges(t *testing.T) {
 	for i, sizes := range all {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			opts := &stoat.Options{ValueThreshold: 300}
-			db, err := tuned.Open(memfs.New(), "db", opts, sizes)
+			fs := memfs.New()
+			db, err := tuned.Open(fs, "db", opts, sizes)
 			ok(t, err)
 			var writers sync.WaitGroup
 			var left atomic.Int32
@@ -145,6 +147,10 @@ func TestShape_addsUpToStatsWhileItChanges(t *testing.T) {
 				}
 			}
 			writers.Wait()
+			ok(t, db.Close())
+			sizes.RestAfter = time.Hour // so that what is put last stays in memory
+			db, err = tuned.Open(fs, "db", opts, sizes)
+			ok(t, err)
 			ok(t, db.Compact(context.Background()))
 			ok(t, db.Put([]byte("in memory"), nil))
 			equal(t, inMemory(sumOf(db.Shape())), inMemory(db.Stats()))
