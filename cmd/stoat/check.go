@@ -10,6 +10,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
+	"github.com/stoatdb/stoat/internal/corrupt"
 )
 
 // checkOptions is the flags of check.
@@ -54,6 +55,8 @@ type checkReport struct {
 	ValueFiles   int      `json:"valueFiles"`
 	CheckedBytes uint64   `json:"checkedBytes"`
 	Findings     []string `json:"findings"`
+
+	damaged bool // there is a finding other than that a file may be elsewhere
 }
 
 // check checks an existing database and prints its findings.
@@ -64,6 +67,7 @@ func check(ctx context.Context, s *stdio, dir string, o checkOptions) error {
 	case errors.Is(err, stoat.ErrCorrupt):
 		for _, found := range listed(err) {
 			r.Findings = append(r.Findings, found.Error())
+			r.damaged = r.damaged || !errors.Is(found, corrupt.ErrElsewhere)
 		}
 	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("%w; no damage was found until then", errInterrupted)
@@ -75,6 +79,9 @@ func check(ctx context.Context, s *stdio, dir string, o checkOptions) error {
 		return err
 	}
 	findings := progress.Counted(int64(len(r.Findings)), "finding")
+	if !r.damaged {
+		return fmt.Errorf("%s is not all here, %s: %w", dir, findings, corrupt.ErrElsewhere)
+	}
 	return fmt.Errorf("%s is damaged, %s: %w", dir, findings, stoat.ErrCorrupt)
 }
 

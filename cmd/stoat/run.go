@@ -57,8 +57,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, stoat.ErrCorrupt), errors.Is(err, errLost),
-		errors.Is(err, errNoBackup):
+	case errors.Is(err, stoat.ErrCorrupt), errors.Is(err, corrupt.ErrElsewhere),
+		errors.Is(err, errLost), errors.Is(err, errNoBackup):
 		return exitDamaged
 	case errors.Is(err, stoat.ErrNotFound):
 		return exitNotFound

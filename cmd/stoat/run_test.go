@@ -183,10 +183,46 @@ func TestRun_doesNotAdviseToSalvageWhatIsInAStore(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(db, folder.ClaimPrefix+"000001"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"put", db, "ant", "1"}, {"compact", db}} {
+	for _, args := range [][]string{
+		{"put", db, "ant", "1"}, {"compact", db}, {"get", db, "ant"}, {"scan", db}, {"dump", db},
+		{"check", db},
+	} {
 		r := execute(t, "", args...)
-		fails(t, r, exitDamaged, "open it with package remote")
+		r.err += r.out // where check has it
+		fails(t, r, exitDamaged, "open it with package remote", "stoat remote get")
 		if strings.Contains(r.err, "stoat salvage") || strings.Contains(r.err, "restore a backup") {
+			t.Errorf("%s advises to salvage: %s", args[0], r.err)
+		}
+	}
+}
+
+// A standby may be asked where the database is, and has it in no folder.
+func TestRun_saysWhatACacheIs(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{folder.LockName, "000001" + folder.CacheSuffix} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{
+		{"get", dir, "ant"}, {"scan", dir}, {"put", dir, "ant", "1"}, {"stats", dir}, {"check", dir},
+	} {
+		fails(t, execute(t, "", args...), exitError, "is the cache", "stoat remote get")
+	}
+}
+
+// A restore that was killed is no damage, and there is nothing to salvage.
+func TestRun_saysWhatAnUnfinishedRestoreIs(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{folder.UnfinishedName, "000001.table"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"get", dir, "ant"}, {"put", dir, "ant", "1"}, {"check", dir}} {
+		r := execute(t, "", args...)
+		fails(t, r, exitError, "has not come to its end", "run that again")
+		if strings.Contains(r.err, "salvage") {
 			t.Errorf("%s advises to salvage: %s", args[0], r.err)
 		}
 	}

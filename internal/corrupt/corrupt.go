@@ -50,6 +50,18 @@ func NewElsewhere(file, format string, args ...any) error {
 	return &Error{File: file, Reason: fmt.Sprintf(format, args...), elsewhere: true}
 }
 
+// Missing returns the error of a whole file that is named and not there. A claim is the name of the
+// file that says that the folder is that of a database in object storage; it is empty if there is
+// none.
+func Missing(file, claim string) error {
+	if claim == "" {
+		return New(file, 0, "the file is missing; restore it from a copy")
+	}
+	return NewElsewhere(file, "the file is missing; as %s says, the directory is shipped to object "+
+		"storage, and files may be only there: open it with package remote, or read the store with "+
+		"\"stoat remote get\" or \"stoat remote scan\"; a salvage would lose them", claim)
+}
+
 // Error implements error.
 func (e *Error) Error() string {
 	return fmt.Sprintf("corrupt data in %s at offset %d: %s", e.File, e.Offset, e.Reason)

@@ -152,7 +152,7 @@ func (e *Engine) openLog(
 	case !errors.Is(err, fs.ErrNotExist):
 		found.Lose(path, err)
 	case !e.options.ReadOnly:
-		found.Lose(path, missing(path))
+		found.Lose(path, corrupt.Missing(path, ""))
 	}
 }
 
@@ -201,7 +201,7 @@ func (e *Engine) checkManifestInstalling(version *manifest.Version, found *check
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if !e.options.ReadOnly {
-			found.Lose(path, missing(path))
+			found.Lose(path, corrupt.Missing(path, ""))
 		}
 	case err != nil:
 		found.Lose(path, err)

@@ -38,7 +38,7 @@ func (e *Engine) checkSize(path string, size uint64, there, more bool, found *ch
 		return // opening it tells whether it is readable
 	}
 	if !there {
-		found.Lose(path, missing(path))
+		found.Lose(path, corrupt.Missing(path, e.claimed))
 		return
 	}
 	got, err := e.fileSize(filepath.Base(path))

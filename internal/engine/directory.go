@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
@@ -32,9 +33,16 @@ func (d directory) loadManifest(found folder.Listing) (*manifest.State, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case found.Unfinished:
+		return nil, fmt.Errorf("the directory holds a backup or a restore that has not come to its end: "+
+			"run that again, or choose an empty directory: %w", corrupt.ErrFormat)
 	case found.Other != "" && data:
 		return nil, fmt.Errorf("the directory holds %q: %w; if it was a database, %w", found.Other,
 			corrupt.ErrFormat, corrupt.New(d.dir, 0, "it has no manifest: run stoat salvage"))
+	case strings.HasSuffix(found.Other, folder.CacheSuffix):
+		return nil, fmt.Errorf("the directory is the cache of what was read of a database in object "+
+			"storage, and no database; read the store with \"stoat remote get\" or \"stoat remote scan\", "+
+			"or choose an empty directory: %w", corrupt.ErrFormat)
 	case found.Other != "":
 		return nil, fmt.Errorf("the directory holds %q and no Stoat database; "+
 			"choose an empty directory: %w", found.Other, corrupt.ErrFormat)
@@ -125,31 +133,15 @@ func surplus(version *manifest.Version, found folder.Listing) bool {
 func (d directory) wantFiles(version *manifest.Version, found folder.Listing) error {
 	for t := range version.Tables() {
 		if !found.Has(folder.Table, t.Number) && !d.isFar(t) {
-			return d.missing(d.tablePath(t), found)
+			return corrupt.Missing(d.tablePath(t), found.Claim)
 		}
 	}
 	for _, f := range version.ValueFiles {
 		if !found.Has(f.Kind(), f.Number) && !vfs.Elsewhere(d.folder, d.valuePath(f)) {
-			return d.missing(d.valuePath(f), found)
+			return corrupt.Missing(d.valuePath(f), found.Claim)
 		}
 	}
 	return nil
-}
-
-// missing is the function of that name, for a folder that may be that of a database in object
-// storage.
-func (d directory) missing(path string, found folder.Listing) error {
-	if found.Claim == "" {
-		return missing(path)
-	}
-	return corrupt.NewElsewhere(path, "the file is missing; as %s says, the directory is shipped to "+
-		"object storage, and files may be only there: open it with package remote, because salvage "+
-		"would lose them", found.Claim)
-}
-
-// missing returns the error of a file that the manifest names and that is not there.
-func missing(path string) error {
-	return corrupt.New(path, 0, "the file is missing; restore it from a copy")
 }
 
 // syncManifest syncs the manifest with the given number, and the names of all files. If it cannot

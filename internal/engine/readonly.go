@@ -171,17 +171,27 @@ func (d directory) readEnd(
 }
 
 // openUsable opens every file of the levels, as openAll does, and returns apart what is wrong with
-// those that are damaged or missing.
+// those that are damaged or missing. Of those that may be elsewhere, of which there may be
+// thousands, it names one.
 func (d directory) openUsable(levels *superversion.Levels) (damage, err error) {
 	var errs, others []error
+	elsewhere := 0
 	d.eachOpened(levels, func(err error) {
 		switch {
 		case err == nil:
+		case errors.Is(err, corrupt.ErrElsewhere):
+			if elsewhere++; elsewhere == 1 {
+				errs = append(errs, err)
+			}
 		case errors.Is(err, corrupt.Err) || errors.Is(err, vfs.ErrFault):
 			errs = append(errs, err)
 		default:
 			others = append(others, err)
 		}
 	})
+	if elsewhere > 1 {
+		errs = append(errs, fmt.Errorf("%d more files are missing, too: %w", elsewhere-1,
+			corrupt.ErrElsewhere))
+	}
 	return errors.Join(errs...), errors.Join(others...)
 }

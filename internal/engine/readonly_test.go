@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -55,6 +56,32 @@ func TestOpen_readOnlyChangesNothing(t *testing.T) {
 		t.Errorf("a snapshot after Close gives %v", err)
 	}
 	wantImage(t, disk, before)
+}
+
+// A folder that is shipped to object storage may lack thousands of files.
+func TestOpen_readOnlyNamesOneOfTheFilesThatMayBeInAStore(t *testing.T) {
+	disk := killed(t)
+	tables := named(t, disk, tableSuffix)
+	for _, name := range tables {
+		ok(t, disk.Remove("db/"+name))
+	}
+	put(t, disk, folder.ClaimPrefix+"000001", nil)
+	var logged bytes.Buffer
+	o := reading()
+	o.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+	e := mustOpen(t, disk, o)
+	if n := strings.Count(logged.String(), "the file is missing"); len(tables) < 2 || n != 1 ||
+		!strings.Contains(logged.String(), "more file") {
+		t.Errorf("of %d tables that are missing, it names %d: %s", len(tables), n, logged.String())
+	}
+	s, err := e.Snapshot(0)
+	ok(t, err)
+	defer e.Release(0)
+	s.Levels.Each(func(h superversion.Handle) {
+		if err := h.Table.Open(); !errors.Is(err, corrupt.ErrElsewhere) {
+			t.Errorf("a table that is read: %v", err)
+		}
+	})
 }
 
 func TestOpen_readOnlySeesWhatAWriterHasCommitted(t *testing.T) {

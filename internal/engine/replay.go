@@ -25,6 +25,7 @@ func (d directory) replay(
 		lastCommit: version.LastCommit,
 		nextNumber: max(found.Highest+1, version.NextNumber),
 	}
+	s.claimed = found.Claim
 	if state.Torn {
 		s.edits++
 	}

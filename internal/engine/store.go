@@ -18,6 +18,7 @@ const maxWhole = 64 << 10
 type store struct {
 	directory
 	database [16]byte // the identity that all its files carry
+	claimed  string   // the name of a file with a claim; "" if none is known
 	memory   *memory
 	clock    func() time.Time
 }
@@ -47,6 +48,7 @@ func (s store) openTable(t *manifest.Table, dictionaries []*block.Dictionary) *t
 		Size:     int64(t.Size),
 		Cache:    s.memory.cache,
 		Whole:    wantsWhole(t),
+		Claim:    s.claimed,
 
 		Dictionaries: dictionaries,
 	})
@@ -65,6 +67,7 @@ func (s store) openValues(f manifest.ValueFile) *valuelog.File {
 		Database: s.database,
 		Size:     int64(f.Size),
 		Log:      f.Log,
+		Claim:    s.claimed,
 	})
 }
 

@@ -56,6 +56,9 @@ type Config struct {
 	// it, and keep it there whatever the cache's limit. A small file that is sure to be used is
 	// ready sooner that way.
 	Whole bool
+	// Claim is the name of the file that says that the folder is that of a database in object
+	// storage; it is empty if there is none.
+	Claim string
 
 	Dictionaries []*block.Dictionary // of its blocks
 }
@@ -167,7 +170,7 @@ func (t *Table) open() (*reader, error) {
 	}
 	r, err := openReader(t.config)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = corrupt.New(t.config.Path, 0, "the file is missing; restore it from a copy")
+		err = corrupt.Missing(t.config.Path, t.config.Claim)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open table %06d: %w", t.config.Number, err)

@@ -20,6 +20,9 @@ type Config struct {
 	Database [16]byte
 	Size     int64 // of a value file; of a log segment, how much of it is flushed
 	Log      bool  // a log segment, of which the first Size bytes never change any more
+	// Claim is the name of the file that says that the folder is that of a database in object
+	// storage; it is empty if there is none.
+	Claim string
 }
 
 // File reads the values in one file. The file is opened by the first use. Safe for concurrent use.
@@ -106,7 +109,7 @@ func (f *File) open() (*reader, error) {
 	}
 	r, err := openReader(f.config)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = corrupt.New(f.config.Path, 0, "the file is missing; restore it from a copy")
+		err = corrupt.Missing(f.config.Path, f.config.Claim)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open values %06d: %w", f.config.Number, err)
