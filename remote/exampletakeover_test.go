@@ -2,6 +2,7 @@ package remote_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,6 +46,7 @@ func ExampleReader_TakeOver() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("%s; the first one: %v\n", value, db.Confirm(ctx))
-	// Output: Reykjavík; the first one: another writer has taken over
+	fmt.Printf("%s; the first one is fenced: %v\n", value,
+		errors.Is(db.Confirm(ctx), remote.ErrFenced))
+	// Output: Reykjavík; the first one is fenced: true
 }

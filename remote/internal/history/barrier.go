@@ -37,7 +37,9 @@ func passes(s *object.State, l *object.Log) bool {
 // nothing says what becomes of commits: the folder may be opened again, and what the writer has
 // sent with lower numbers may be stored yet.
 func errStopped(n uint64) error {
-	return fmt.Errorf("%w: %w: log object %d stops this writer", ErrFenced, objstore.ErrUnknown, n)
+	return fmt.Errorf("%w: %w: another process has begun to take over, as log object %d says; if it "+
+		"does not go on, the database has no writer until it is opened again, with this folder or "+
+		"elsewhere", ErrFenced, objstore.ErrUnknown, n)
 }
 
 // stop sends a barrier, together with a glance, to stop a writer that takes each number before a

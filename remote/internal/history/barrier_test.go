@@ -2,6 +2,7 @@ package history
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat/remote/internal/object"
@@ -40,6 +41,9 @@ func TestBarrier_fencesTheWriterThatMeetsIt(t *testing.T) {
 	if !errors.Is(err, ErrFenced) || !errors.Is(err, objstore.ErrUnknown) {
 		t.Errorf("the writer goes on, or knows what becomes of its commit: %v", err)
 	}
+	if strings.Contains(err.Error(), "has taken over") {
+		t.Errorf("nobody has claimed the role: %v", err)
+	}
 	if w.State().Commit != 2 {
 		t.Errorf("acknowledged up to %d", w.State().Commit)
 	}
@@ -50,6 +54,21 @@ func TestBarrier_fencesTheWriterThatMeetsIt(t *testing.T) {
 	check(t, err)
 	if s := next.State(); s.Commit != 2 || len(s.Void) != 1 || s.Number != 5 {
 		t.Errorf("the next writer is at %d, with %d commits, %d void", s.Number, s.Commit, len(s.Void))
+	}
+}
+
+func TestErrFenced_saysWhoHasTakenOver(t *testing.T) {
+	for name, want := range map[string]string{"": "another writer", "host-b": `"host-b"`} {
+		l := newLog(t)
+		w, err := l.Claim(t.Context(), claim())
+		check(t, err)
+		_, err = l.Claim(t.Context(), object.Claim{Writer: name, Branch: 2})
+		check(t, err)
+		for _, err := range []error{w.Proof().Confirm(t.Context()), w.Append(t.Context(), commit())} {
+			if !errors.Is(err, ErrFenced) || !strings.Contains(err.Error(), want+" has taken over") {
+				t.Errorf("%q has taken over: %v", name, err)
+			}
+		}
 	}
 }
 

@@ -1,13 +1,16 @@
 package history
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
@@ -238,6 +241,30 @@ func TestWriter_givesUpOnADamagedObject(t *testing.T) {
 	check(t, l.Store.Create(t.Context(), logName(2), []byte("damaged")))
 	if err := w.Append(t.Context(), commit()); !errors.Is(err, corrupt.ErrFormat) {
 		t.Errorf("the writer: %v", err)
+	}
+}
+
+// A newer program has taken over, and says so in a way that this one does not understand.
+func TestWriter_endsWhereANewerProgramHasWritten(t *testing.T) {
+	l := newLog(t)
+	w, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	newer, err := l.request(w.State(), commit())
+	check(t, err)
+	p := bytes.Clone(newer.bytes)
+	const versionAt, sumAt = 8, object.HeaderBytes - checksum.Size
+	binary.LittleEndian.PutUint32(p[versionAt:], 1000)
+	binary.LittleEndian.PutUint32(p[sumAt:], checksum.Of(p[:sumAt]))
+	check(t, l.Store.Create(t.Context(), logName(2), p))
+	for _, err := range []error{w.Proof().Confirm(t.Context()), w.Append(t.Context(), commit())} {
+		if !errors.Is(err, ErrFenced) || !errors.Is(err, objstore.ErrUnknown) ||
+			!errors.Is(err, corrupt.ErrFormat) {
+			t.Errorf("the writer goes on, or knows what becomes of its commit: %v", err)
+		}
+	}
+	_, err = l.Claim(t.Context(), claim())
+	if !errors.Is(err, corrupt.ErrFormat) || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("another writer: %v", err)
 	}
 }
 

@@ -12,8 +12,16 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// ErrFenced reports that another writer has claimed the role.
-var ErrFenced = errors.New("another writer has taken over")
+// ErrFenced reports a writer that has lost its role: another one has claimed it, or is about to.
+var ErrFenced = errors.New("this process is not the writer of the database any more")
+
+// errOvertaken returns the error of a writer in whose place there is an object of another one.
+func errOvertaken(there *object.Log) error {
+	if there.Claim != nil && there.Claim.Writer != "" {
+		return fmt.Errorf("%w: %q has taken over", ErrFenced, there.Claim.Writer)
+	}
+	return fmt.Errorf("%w: another writer has taken over", ErrFenced)
+}
 
 // Log is the log of one database in a store.
 type Log struct {
@@ -207,6 +215,8 @@ func (l *Log) whose(ctx context.Context, n uint64, p []byte) (answer, error) {
 		switch {
 		case err == nil:
 			return answer{there: o}, nil
+		case isNewer(err):
+			return answer{newer: err}, nil
 		case errors.Is(err, objstore.ErrNotExist):
 			return answer{}, nil
 		case corrupt.IsLasting(err):
@@ -216,6 +226,18 @@ func (l *Log) whose(ctx context.Context, n uint64, p []byte) (answer, error) {
 			return answer{}, fmt.Errorf("read back %s: %w: %w", logName(n), objstore.ErrUnknown, err)
 		}
 	}
+}
+
+// isNewer reports whether an object is whole, and of a version that this program does not know.
+func isNewer(err error) bool {
+	return errors.Is(err, corrupt.ErrFormat) && !errors.Is(err, corrupt.Err)
+}
+
+// errNewer returns the error of a writer in whose place there is such an object. Whatever that
+// says, a writer that ends is safe.
+func errNewer(err error) error {
+	return fmt.Errorf("%w: %w: a newer program writes to the database: %w", ErrFenced,
+		objstore.ErrUnknown, err)
 }
 
 // pause waits before the next try of a request, and says why it failed if ctx ends.

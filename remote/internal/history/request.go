@@ -22,7 +22,8 @@ type Request struct {
 // answer is what came of the creation of an object.
 type answer struct {
 	stored bool
-	there  *object.Log // if not, what has the number instead; nil if that is deleted
+	there  *object.Log // if not, what has the number instead; nil if that is deleted, or newer
+	newer  error       // why what has the number instead cannot be read by this program; else nil
 }
 
 // request returns a request for the object after a state.

@@ -81,7 +81,7 @@ func (w *Writer) Prepare(parts []object.Part) (*Request, error) {
 // ErrFenced means that nothing else counts, nor ever will. If the error also matches
 // objstore.ErrUnknown, nobody knows: the number was taken, and its object is deleted by now, or has
 // been, if a late one is there that looks void; or it is a barrier, whose maker may never claim, so
-// that the next writer may be of this folder.
+// that the next writer may be of this folder; or a newer program has made it.
 func (w *Writer) Settle() (again *Request, err error) {
 	for len(w.sent) > 0 && w.fenced == nil {
 		r := w.sent[0]
@@ -91,6 +91,8 @@ func (w *Writer) Settle() (again *Request, err error) {
 			return nil, nil
 		case a.stored:
 			w.state, w.sent, w.passed = r.next, slices.Delete(w.sent, 0, 1), false
+		case a.newer != nil:
+			w.fenced = errNewer(a.newer)
 		case a.there == nil:
 			w.fenced = fmt.Errorf("%w: %w: log object %d is deleted", ErrFenced, objstore.ErrUnknown,
 				r.object.Number)
@@ -107,7 +109,7 @@ func (w *Writer) Settle() (again *Request, err error) {
 			w.fenced = fmt.Errorf("%w: %w: a log object before %d may have taken the place of one that "+
 				"counts", ErrFenced, objstore.ErrUnknown, r.object.Number)
 		default:
-			w.fenced = ErrFenced
+			w.fenced = errOvertaken(a.there)
 		}
 	}
 	return nil, w.fenced
@@ -167,6 +169,8 @@ func (p Proof) Confirm(ctx context.Context) error {
 		switch {
 		case errors.Is(err, objstore.ErrNotExist):
 			left--
+		case isNewer(err):
+			return errNewer(err)
 		case err != nil:
 			return err
 		case there.Epoch < p.state.Epoch && (n <= last || there.Barrier): // void
@@ -177,17 +181,18 @@ func (p Proof) Confirm(ctx context.Context) error {
 		case there.Epoch == p.state.Epoch && p.made.forgot(there):
 			return ErrMoved
 		default:
-			return p.overtaken(n)
+			return p.overtaken(there)
 		}
 	}
 	return nil
 }
 
-// overtaken returns the error of a writer that another one has ended, which has log object n. What
-// the writer has sent with lower numbers, and knows nothing of yet, may count.
-func (p Proof) overtaken(n uint64) error {
-	if p.sent == 0 || n == p.state.Number+1 {
-		return ErrFenced
+// overtaken returns the error of a writer that another one has ended, which has a log object there.
+// What the writer has sent with lower numbers, and knows nothing of yet, may count.
+func (p Proof) overtaken(there *object.Log) error {
+	err := errOvertaken(there)
+	if p.sent == 0 || there.Number == p.state.Number+1 {
+		return err
 	}
-	return fmt.Errorf("%w: %w: log object %d is another writer's", ErrFenced, objstore.ErrUnknown, n)
+	return fmt.Errorf("%w: %w: log object %d is that one's", err, objstore.ErrUnknown, there.Number)
 }
