@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/remote/internal/object"
@@ -14,33 +16,45 @@ import (
 const (
 	// parallelMost is how many objects are fetched at the same time by default.
 	parallelMost = 64
+	// openingMost is how many bytes of log objects are fetched together when a database is opened,
+	// unless one has more: of those after the newest state, and of those that it needs. Few logs have
+	// as many there.
+	openingMost = 32 << 20
 	// fetchTries is how often each of them is tried: a failure must not make all others be of no use.
 	fetchTries = 6
 	// listMost is how many objects are listed by one request.
 	listMost = 1000
 )
 
-// ahead is a store some of whose log objects were fetched before they are asked for, each once.
-// They never change, so this looks as if its reader was slow. Safe for concurrent use.
+// ahead is a store some of whose log objects are fetched before they are asked for, each once. They
+// never change, so this looks as if its reader was slow. Safe for concurrent use.
 type ahead struct {
 	objstore.Store
-	most    int                                        // are fetched at the same time
-	slots   chan struct{}                              // has an item for each of them
+	limit   int64                                      // of bytes that are fetched together
+	slots   chan struct{}                              // has an item for each object under way
 	pause   func(ctx context.Context, tries int) error // before the next try
 	mu      sync.Mutex
 	objects map[string][]byte
+	rest    []objstore.Object // what did not fit: fetched once one of them is asked for, in order
 }
 
-func (l *Log) newAhead() *ahead {
-	most := cmp.Or(l.Parallel, parallelMost)
+// openingBytes returns how many bytes are fetched together when a database is opened.
+func (l *Log) openingBytes() int64 { return cmp.Or(l.opening, openingMost) }
+
+func (l *Log) newAhead(limit int64) *ahead {
 	return &ahead{
-		Store: l.Store, most: most, slots: make(chan struct{}, most), pause: l.Pause,
-		objects: map[string][]byte{},
+		Store: l.Store, limit: limit, slots: make(chan struct{}, cmp.Or(l.Parallel, parallelMost)),
+		pause: l.Pause, objects: map[string][]byte{},
 	}
 }
 
 // Get implements [objstore.Store].
 func (a *ahead) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if next := a.next(name); len(next) > 0 {
+		if err := a.fetch(ctx, next); err != nil {
+			return nil, err
+		}
+	}
 	a.mu.Lock()
 	p, fetched := a.objects[name]
 	delete(a.objects, name)
@@ -51,38 +65,76 @@ func (a *ahead) Get(ctx context.Context, name string, off, n int64) ([]byte, err
 	return a.Store.Get(ctx, name, off, n)
 }
 
-// fetch fetches log objects at the same time. Those that do not exist are left out.
-func (a *ahead) fetch(ctx context.Context, names []string) error {
+// next takes out of what did not fit the objects from one on; none if that is at hand, or not among
+// them.
+func (a *ahead) next(name string) (next []objstore.Object) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.objects[name] != nil {
+		return nil
+	}
+	i := slices.IndexFunc(a.rest, func(o objstore.Object) bool { return o.Name == name })
+	if i < 0 {
+		return nil
+	}
+	a.rest, next = a.rest[:i:i], a.rest[i:]
+	return next
+}
+
+// fetch fetches log objects at the same time, in their order: at least one, and others as long as
+// they fit the limit together. The rest is left for later. An object of size 0 counts once it is
+// there. Those that do not exist are left out.
+func (a *ahead) fetch(ctx context.Context, objects []objstore.Object) error {
 	var running sync.WaitGroup
-	errs := make([]error, len(names))
-	for i, name := range names {
+	var bytes atomic.Int64
+	var failed atomic.Pointer[error]
+	for i, o := range objects {
 		a.slots <- struct{}{}
+		if had := bytes.Add(o.Size) - o.Size; i > 0 && had+o.Size > a.limit {
+			<-a.slots
+			a.leave(objects[i:])
+			break
+		}
 		running.Go(func() {
 			defer func() { <-a.slots }()
-			errs[i] = a.fetchOne(ctx, name)
+			got, err := a.fetchOne(ctx, o.Name)
+			bytes.Add(got - o.Size)
+			if err != nil && !errors.Is(err, objstore.ErrNotExist) {
+				failed.CompareAndSwap(nil, &err)
+			}
 		})
 	}
 	running.Wait()
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, objstore.ErrNotExist) {
-			return err
-		}
+	if err := failed.Load(); err != nil {
+		return *err
 	}
 	return nil
 }
 
-func (a *ahead) fetchOne(ctx context.Context, name string) error {
+// leave leaves objects for later.
+func (a *ahead) leave(objects []objstore.Object) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.rest) == 0 {
+		a.rest = slices.Clip(objects) // of a long log, without a copy
+	} else {
+		a.rest = append(a.rest, objects...)
+	}
+}
+
+// fetchOne fetches an object, and returns its size.
+func (a *ahead) fetchOne(ctx context.Context, name string) (bytes int64, err error) {
 	for tries := 1; ; tries++ {
 		p, err := a.Store.Get(ctx, name, 0, object.EditBytesMax+1)
 		if err == nil {
 			a.put(name, p)
-			return nil
+			return int64(len(p)), nil
 		}
 		if lasting(err) || tries == fetchTries {
-			return err
+			return 0, err
 		}
 		if paused := a.pause(ctx, tries); paused != nil {
-			return errors.Join(paused, err)
+			return 0, errors.Join(paused, err)
 		}
 	}
 }
@@ -106,16 +158,21 @@ func (a *ahead) at(name string) []byte {
 
 // lasting reports whether another try of a request that failed is of no use.
 func lasting(err error) bool {
-	return errors.Is(err, objstore.ErrNotExist) || corrupt.IsLasting(err)
+	return errors.Is(err, objstore.ErrNotExist) || errors.Is(err, objstore.ErrDenied) ||
+		corrupt.IsLasting(err)
 }
 
-// missing returns the names of objects that were not fetched.
-func (a *ahead) missing(names []string) (missing []string) {
+// missing returns those of some objects that are neither at hand nor left for later.
+func (a *ahead) missing(objects []objstore.Object) (missing []objstore.Object) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, name := range names {
-		if a.objects[name] == nil {
-			missing = append(missing, name)
+	left := make(map[string]bool, len(a.rest))
+	for _, o := range a.rest {
+		left[o.Name] = true
+	}
+	for _, o := range objects {
+		if a.objects[o.Name] == nil && !left[o.Name] {
+			missing = append(missing, o)
 		}
 	}
 	return missing
@@ -136,14 +193,16 @@ func (a *ahead) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	clear(a.objects)
+	a.rest = nil
 }
 
-// pendingNames returns the names of the log objects that a reader of a state needs.
-func pendingNames(s *object.State) (names []string) {
+// pendingOf returns the log objects that a reader of a state needs, whose sizes the state does not
+// say.
+func pendingOf(s *object.State) (pending []objstore.Object) {
 	for _, p := range s.Pending {
-		names = append(names, logName(p.Number))
+		pending = append(pending, objstore.Object{Name: logName(p.Number)})
 	}
-	return names
+	return pending
 }
 
 // listedAfter returns the log objects after number n, up to that of number through, in order.
@@ -172,11 +231,4 @@ func (l *Log) listedAfter(
 		after = listed[len(listed)-1].Name
 	}
 	return objects, nil
-}
-
-func namesOf(objects []objstore.Object) (names []string) {
-	for _, o := range objects {
-		names = append(names, o.Name)
-	}
-	return names
 }

@@ -122,7 +122,8 @@ func TestAhead_triesWhatCannotChangeOnce(t *testing.T) {
 	l := newLog(t)
 	store := &damaged{Store: l.Store}
 	l.Store = store
-	if err := l.newAhead().fetch(t.Context(), []string{logName(1)}); !errors.Is(err, corrupt.Err) {
+	err := l.newAhead(1).fetch(t.Context(), []objstore.Object{{Name: logName(1)}})
+	if !errors.Is(err, corrupt.Err) {
 		t.Errorf("a damaged object: %v", err)
 	}
 	if store.gets != 1 {

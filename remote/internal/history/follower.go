@@ -37,7 +37,7 @@ type looked struct {
 
 // newFollower returns a follower at a state of the log.
 func newFollower(l Log, s *object.State) *Follower {
-	return followerOf(l, l.newAhead(), s)
+	return followerOf(l, l.newAhead(l.openingBytes()), s)
 }
 
 // followerOf is newFollower with objects that were fetched already.
@@ -62,14 +62,14 @@ func (l *Log) Follow(ctx context.Context) (*Follower, error) {
 func (l *Log) Open(ctx context.Context) (f *Follower, end uint64, err error) {
 	whichever := *l
 	whichever.anyDatabase = true
-	fetched := l.newAhead()
+	fetched := l.newAhead(l.openingBytes())
 	s, listed, err := whichever.newestAndAfter(ctx, fetched)
 	if err != nil {
 		return nil, 0, err
 	}
 	from := cmp.Or(s, Start([16]byte{}))
 	f = followerOf(whichever, fetched, from)
-	needed := append(pendingNames(from), namesOf(listed)...)
+	needed := append(pendingOf(from), listed...)
 	if err := fetched.fetch(ctx, fetched.missing(needed)); err != nil {
 		return nil, 0, err
 	}
@@ -219,7 +219,7 @@ func (f *Follower) jumpTo(newest *object.State) {
 // order. It is an error that matches objstore.ErrNotExist if one was deleted, because there is a
 // newer state.
 func (f *Follower) Commits(ctx context.Context, fn func(commit uint64, batch []byte) error) error {
-	if err := f.ahead.fetch(ctx, f.ahead.missing(pendingNames(f.state))); err != nil {
+	if err := f.ahead.fetch(ctx, f.ahead.missing(pendingOf(f.state))); err != nil {
 		return err
 	}
 	return f.log.Commits(ctx, f.state, fn)

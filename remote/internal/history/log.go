@@ -41,8 +41,9 @@ type Log struct {
 	// Parallel is how many requests are made at the same time, if there are many. 0: 32.
 	Parallel int
 
-	short       int  // how many log objects are listed before the newest state is known; 0: shortMost
-	anyDatabase bool // which one is in the store is not known yet
+	short       int   // how many log objects are listed before the newest state is known; 0: shortMost
+	opening     int64 // how many bytes of log objects are fetched together; 0: openingMost
+	anyDatabase bool  // which one is in the store is not known yet
 }
 
 // Newest returns the newest state, or [Start] if there is none.

@@ -33,7 +33,7 @@ func (l *Log) newestAndAfter(
 				if s, err = l.stateAt(ctx, n); err != nil || fetched == nil {
 					return err
 				}
-				return fetched.fetch(ctx, fetched.missing(pendingNames(s)))
+				return fetched.fetch(ctx, fetched.missing(pendingOf(s)))
 			},
 			func() (err error) {
 				if listed = numberedAfter(short, n); !whole {
@@ -42,7 +42,7 @@ func (l *Log) newestAndAfter(
 				if err != nil || fetched == nil {
 					return err
 				}
-				return fetched.fetch(ctx, fetched.missing(namesOf(listed)))
+				return fetched.fetch(ctx, fetched.missing(listed))
 			},
 		)
 		if errors.Is(err, objstore.ErrNotExist) {

@@ -32,7 +32,7 @@ func (f *Follower) Fetch(ctx context.Context) (end uint64, jumped bool, err erro
 	end = f.endOf(listed, newest)
 	if err == nil {
 		err = f.log.together(
-			func() error { return f.ahead.fetch(ctx, f.ahead.missing(namesThrough(listed, end))) },
+			func() error { return f.ahead.fetch(ctx, f.ahead.missing(through(listed, end))) },
 			func() error { return f.look(ctx, newest) },
 		)
 	}
@@ -58,14 +58,14 @@ func (f *Follower) endOf(listed []objstore.Object, newest uint64) (end uint64) {
 	return end
 }
 
-// namesThrough returns the names of the log objects that are listed up to a number.
-func namesThrough(listed []objstore.Object, end uint64) (names []string) {
+// through returns the log objects that are listed up to a number.
+func through(listed []objstore.Object, end uint64) (objects []objstore.Object) {
 	for _, o := range listed {
 		if n, ok := logNumber(o.Name); ok && n <= end {
-			names = append(names, o.Name)
+			objects = append(objects, o)
 		}
 	}
-	return names
+	return objects
 }
 
 // news returns the log objects after the follower's state, and the number of the newest state.

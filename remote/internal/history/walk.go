@@ -112,19 +112,19 @@ func (l *Log) CheckState(ctx context.Context, s *object.State) error {
 // CheckPast returns an error unless the log objects up to a state are stored that are never deleted
 // before a later one: claims, void objects, and those with commits that are not in tables.
 func (l *Log) CheckPast(ctx context.Context, s *object.State) error {
-	f := newFollower(*l, s)
-	names := pendingNames(s)
+	f := followerOf(*l, l.newAhead(math.MaxInt64), s)
+	needed := pendingOf(s)
 	for _, n := range s.Void {
-		names = append(names, logName(n))
+		needed = append(needed, objstore.Object{Name: logName(n)})
 	}
 	for _, c := range s.Claims {
-		names = append(names, logName(c.Number))
+		needed = append(needed, objstore.Object{Name: logName(c.Number)})
 	}
-	if err := f.ahead.fetch(ctx, names); err != nil {
+	if err := f.ahead.fetch(ctx, needed); err != nil {
 		return err
 	}
-	if absent := f.ahead.missing(names); len(absent) > 0 {
-		return corrupt.New(absent[0], 0, "the object is missing")
+	if absent := f.ahead.missing(needed); len(absent) > 0 {
+		return corrupt.New(absent[0].Name, 0, "the object is missing")
 	}
 	for _, c := range s.Claims {
 		if _, err := f.log.ClaimAt(ctx, c); err != nil {
