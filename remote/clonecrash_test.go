@@ -139,6 +139,39 @@ func cloneUntilItIsPinned(t testing.TB, own, parent objstore.Store) {
 	wantErr(t, err, faultstore.ErrFailed)
 }
 
+// TestClone_thatWasBegunNamesItsPin asks a store that has a draft, for those who give it up.
+func TestClone_thatWasBegunNamesItsPin(t *testing.T) {
+	parent, own := memstore.New(), memstore.New()
+	written(t, newHistory(t, 37), parent, engine.Tuning{}, 10)
+	cloneUntilItIsPinned(t, own, parent)
+	pin := strings.TrimPrefix(names(t, parent, "pin/")[0], "pin/")
+	_, opened := open(t, own, memfs.New(), quick(), engine.Tuning{})
+	_, inspected := remote.Inspect(t.Context(), own)
+	wantErr(t, inspected, remote.ErrNone)
+	for _, err := range []error{opened, inspected} {
+		if wantErr(t, err, objstore.ErrExists); !strings.Contains(err.Error(), pin) {
+			t.Errorf("the error does not name the pin %s: %v", pin, err)
+		}
+	}
+}
+
+// TestClone_leavesNoPinOfWhatItCannotClone lacks the log object of a commit that is in no table.
+func TestClone_leavesNoPinOfWhatItCannotClone(t *testing.T) {
+	parent, own := memstore.New(), memstore.New()
+	db := mustOpen(t, parent, memfs.New())
+	ok(t, db.Put([]byte("a"), nil))
+	ok(t, db.Ship(t.Context()))
+	_, err := db.Collect(t.Context()) // which stores a state
+	ok(t, err)
+	logs := names(t, parent, "log/")
+	ok(t, parent.Delete(t.Context(), logs[len(logs)-1:]))
+	_, err = remote.Clone(t.Context(), own, parent, nil)
+	wantErr(t, err, objstore.ErrNotExist)
+	if n := clonePins(t, parent); n > 0 {
+		t.Errorf("there are %d pins", n)
+	}
+}
+
 // TestClone_ofAnEarlierCommitThanWasBegun has a pin that does not keep what is cloned then.
 func TestClone_ofAnEarlierCommitThanWasBegun(t *testing.T) {
 	parent, own, h := memstore.New(), memstore.New(), newHistory(t, 34)

@@ -92,18 +92,27 @@ func (l *Log) WantVacant(ctx context.Context) error {
 func (l *Log) WantUnused(ctx context.Context) error {
 	return l.together(
 		func() error { return l.WantVacant(ctx) },
-		func() error {
-			_, err := l.Store.Get(ctx, DraftName, 0, 1)
-			switch {
-			case errors.Is(err, objstore.ErrNotExist):
-				return nil
-			case err != nil:
-				return err
-			}
-			return fmt.Errorf("a clone was begun in the store and is not there yet: end that with "+
-				"remote.Clone, or delete the object %s: %w", DraftName, objstore.ErrExists)
-		},
+		func() error { return WantUndrafted(ctx, l.Store) },
 	)
+}
+
+// WantUndrafted returns an error that matches objstore.ErrExists if the store has the draft of a
+// clone, and says what has to be removed to give that up.
+func WantUndrafted(ctx context.Context, store objstore.Store) error {
+	p, err := store.Get(ctx, DraftName, 0, object.DraftBytes+1)
+	switch {
+	case errors.Is(err, objstore.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	pin := "whose name begins with clone-, if no clone has it"
+	if draft, err := object.DecodeDraft(DraftName, p); err == nil {
+		pin = ClonePin(draft.ID) + ", if it is there"
+	}
+	return fmt.Errorf("a clone was begun in the store and is not there yet: end that with "+
+		"remote.Clone, or, to give it up, delete the object %s, and in the store of the parent the "+
+		"pin %s: %w", DraftName, pin, objstore.ErrExists)
 }
 
 // Found creates the first object of a log, and reports whether it did: there may be one.
@@ -123,9 +132,13 @@ func (l *Log) PinAt(ctx context.Context, name string, s *object.State) error {
 	if errors.Is(err, objstore.ErrExists) {
 		err = l.WantPin(ctx, name, s.Number)
 	}
-	if err == nil {
-		// See Pin. The pin stays if it comes too late: another try may rely on it by now.
-		err = l.wantKept(ctx, name, s.Number)
+	if err != nil {
+		return err
+	}
+	// See Pin. The pin stays if it comes too late: another try may rely on it by now.
+	if err = l.wantKept(ctx, name, s.Number); err != nil {
+		err = fmt.Errorf("%w; the pin is there: clone a later commit into the same store, which it "+
+			"keeps, or remove it", err)
 	}
 	return err
 }

@@ -83,16 +83,23 @@ func (s *Source) found(
 	if err != nil {
 		return false, err
 	}
-	if err := s.log.PinAt(ctx, history.ClonePin(id), pinned(origin, state.Time)); err != nil {
-		return false, err
-	}
+	// What cannot be cloned leaves no pin. What was read before the pin counts as well: log objects
+	// do not change, and a pin that is there in time keeps all that the state needs.
 	first, err := s.firstOf(ctx, state, origin, id)
-	if err == nil {
-		made, err = child.log.Found(ctx, first)
-	}
 	if errors.Is(err, object.ErrTooLarge) {
 		err = fmt.Errorf("too many commits are in no table yet: have the writer of the database compact "+
 			"it, or clone it as of an earlier commit: %w", err)
+	}
+	if err != nil {
+		return false, err
+	}
+	pin := history.ClonePin(id)
+	if err := s.log.PinAt(ctx, pin, pinned(origin, state.Time)); err != nil {
+		return false, err
+	}
+	if made, err = child.log.Found(ctx, first); err != nil {
+		err = fmt.Errorf("%w; the store of the parent may have the pin %s: clone into the same store "+
+			"again, or remove the pin", err, pin)
 	}
 	return made, err
 }

@@ -3,6 +3,7 @@ package ship
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/stoatdb/stoat/internal/folder"
@@ -38,11 +39,16 @@ type Contents struct {
 
 // Inspect returns what is in the store. Nothing is changed, and a writer may run meanwhile.
 func (s *Source) Inspect(ctx context.Context) (*Contents, error) {
-	if err := s.Identify(); err != nil {
+	err := s.Identify()
+	if errors.Is(err, ErrNone) {
+		if begun := history.WantUndrafted(ctx, s.log.Store); begun != nil {
+			err = fmt.Errorf("%w: %w", err, begun)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	c := &Contents{}
-	var err error
 	if c.First, c.End, err = s.span(ctx); err != nil {
 		return nil, err
 	}
