@@ -85,7 +85,8 @@ func (s *Store) List(
 		for _, o := range page {
 			after = o.Name
 			if !strings.HasPrefix(o.Name, keyPrefix) {
-				listed = append(listed, objstore.Object{Name: o.Name, Size: s.size(o.Size)})
+				o.Size = s.size(o.Size)
+				listed = append(listed, o)
 			}
 		}
 		if !more || len(listed) == limit || len(page) == 0 {

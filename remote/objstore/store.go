@@ -16,6 +16,7 @@ package objstore
 import (
 	"context"
 	"io"
+	"time"
 )
 
 // Store is a place for objects that are written once, whole, and never change. [CheckName] says
@@ -83,6 +84,9 @@ func Unpaced(body io.ReaderAt) io.ReaderAt {
 type Object struct {
 	Name string
 	Size int64 // in bytes
+	// Modified is when the object was stored, or stored again, by the clock of the store; zero if the
+	// store does not tell. It says how old an object is that was written by a wrong clock.
+	Modified time.Time
 }
 
 // Range returns which bytes of an object [Store.Get] returns: those from start up to end. It is for

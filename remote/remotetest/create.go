@@ -61,7 +61,7 @@ func refusedChangesNothing(ctx context.Context, s objstore.Store, _ *rand.Rand) 
 	if err != nil {
 		return err
 	}
-	if len(listed) != 1 || listed[0] != (objstore.Object{Name: "log/1", Size: 5}) {
+	if len(listed) != 1 || listed[0].Name != "log/1" || listed[0].Size != 5 {
 		return fmt.Errorf("the listing is %v, want log/1 of 5 bytes alone", listed)
 	}
 	return nil

@@ -273,7 +273,7 @@ func (s *Store) List(
 		if objstore.CheckName(name) != nil {
 			continue // of others, such as the marker of a folder that a console has made
 		}
-		listed = append(listed, objstore.Object{Name: name, Size: o.Size})
+		listed = append(listed, objstore.Object{Name: name, Size: o.Size, Modified: o.LastModified})
 		if len(listed) == limit {
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/remote/internal/object"
@@ -15,17 +16,32 @@ import (
 // PageObjects is how many objects the log's listings ask for at once: providers return no more.
 const PageObjects = 1000
 
-// States returns the numbers of the states in the store, ascending.
-func (l *Log) States(ctx context.Context) (numbers []uint64, err error) {
+// StoredState is a state in the store.
+type StoredState struct {
+	Number uint64
+	Stored time.Time // by the clock of the store; zero if that does not tell
+}
+
+// StoredStates returns the states in the store, by their numbers, ascending.
+func (l *Log) StoredStates(ctx context.Context) (states []StoredState, err error) {
 	err = EachObject(ctx, l.Store, statePrefix, func(page []objstore.Object) error {
 		for _, o := range page {
 			if n, ok := stateNumber(o.Name); ok {
-				numbers = append(numbers, n)
+				states = append(states, StoredState{n, o.Modified})
 			}
 		}
 		return nil
 	})
-	slices.Reverse(numbers)
+	slices.Reverse(states)
+	return states, err
+}
+
+// States returns the numbers of the states in the store, ascending.
+func (l *Log) States(ctx context.Context) (numbers []uint64, err error) {
+	states, err := l.StoredStates(ctx)
+	for _, s := range states {
+		numbers = append(numbers, s.Number)
+	}
 	return numbers, err
 }
 

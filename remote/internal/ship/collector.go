@@ -3,6 +3,7 @@ package ship
 import (
 	"context"
 	"fmt"
+	"math"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -93,7 +94,7 @@ func (s *Shipper) collectBefore(ctx context.Context, first uint64) (deleted int,
 // firstKept returns the number of the newest state that is stored, at least as old as the retention
 // asks for, and not after any pin; 0 if there is none.
 func (s *Shipper) firstKept(ctx context.Context) (uint64, error) {
-	numbers, err := s.log.States(ctx)
+	states, err := s.log.StoredStates(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -105,23 +106,37 @@ func (s *Shipper) firstKept(ctx context.Context) (uint64, error) {
 	for _, pin := range pins {
 		most = min(most, pin.Number)
 	}
-	numbers = numbers[:sort.Search(len(numbers), func(i int) bool { return numbers[i] > most })]
+	states = states[:sort.Search(len(states), func(i int) bool { return states[i].Number > most })]
 	s.collector.next = time.Time{}
-	latest := uint64(max(0, time.Now().Add(-s.config.Retention).UnixMilli()))
-	after := sort.Search(len(numbers), func(i int) bool {
+	now := time.Now()
+	latest := now.Add(-s.config.Retention)
+	after := sort.Search(len(states), func(i int) bool {
 		var at uint64
 		if err == nil {
-			at, err = s.log.StateTime(ctx, numbers[i])
+			at, err = s.log.StateTime(ctx, states[i].Number)
 		}
-		if err == nil && at > latest {
-			s.collector.next = time.UnixMilli(int64(at)).Add(s.config.Retention)
+		made := madeAt(at, states[i].Stored, now)
+		if err == nil && made.After(latest) {
+			s.collector.next = made.Add(s.config.Retention)
 		}
-		return at > latest
+		return made.After(latest)
 	})
 	if err != nil || after == 0 {
 		return 0, err
 	}
-	return numbers[after-1], nil
+	return states[after-1].Number, nil
+}
+
+// madeAt returns when a state was made, at the latest, given its own time in milliseconds since
+// 1970, when it was stored, and what time it is. A time of the future is that of a clock that was
+// ahead, or of a later one that was not, since times never go back: then the clock of the store
+// tells, unless it is ahead, too.
+func madeAt(at uint64, stored, now time.Time) time.Time {
+	made := time.UnixMilli(int64(min(at, math.MaxInt64)))
+	if made.After(now) && !stored.IsZero() && !stored.After(now) {
+		return stored
+	}
+	return made
 }
 
 // tidy collects now and then while there may be something to delete, until ctx ends.
