@@ -2,6 +2,8 @@ package remote_test
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,7 +11,9 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // TestOpen_returnsWhatAStoreRefuses has credentials that may only read.
@@ -31,6 +35,55 @@ func TestOpen_returnsWhatAStoreRefuses(t *testing.T) {
 		wantErr(t, err, faultstore.ErrFailed)
 		if ctx.Err() != nil {
 			t.Error("Open has tried for much longer than the 20 s that it takes at most")
+		}
+	})
+}
+
+// denying is a store that permits some requests only.
+type denying struct {
+	objstore.Store
+	reads bool // that read, too
+}
+
+var errDenied = fmt.Errorf("%w: who are you", objstore.ErrDenied)
+
+// Create implements [objstore.Store].
+func (d denying) Create(context.Context, string, []byte) error { return errDenied }
+
+// Put implements [objstore.Store].
+func (d denying) Put(context.Context, string, io.ReaderAt, int64) error { return errDenied }
+
+// Get implements [objstore.Store].
+func (d denying) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if d.reads {
+		return nil, errDenied
+	}
+	return d.Store.Get(ctx, name, off, n)
+}
+
+// TestOpen_saysAtOnceWhatIsNotPermitted has credentials that may only read or list, a database in
+// the store or none, and a folder or none.
+func TestOpen_saysAtOnceWhatIsNotPermitted(t *testing.T) {
+	store, local := memstore.New(), memfs.New()
+	first := mustOpen(t, store, local)
+	ok(t, first.Put([]byte("a"), nil))
+	ok(t, first.Close())
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		for _, reads := range []bool{false, true} {
+			for _, files := range []*memfs.FS{memfs.New(), local} {
+				_, err := open(t, denying{store, reads}, files, quick(), engine.Tuning{})
+				wantErr(t, err, objstore.ErrDenied)
+			}
+			_, err := open(t, denying{memstore.New(), reads}, memfs.New(), quick(), engine.Tuning{})
+			wantErr(t, err, objstore.ErrDenied)
+			_, err = remote.Clone(t.Context(), denying{memstore.New(), reads}, store, nil)
+			wantErr(t, err, objstore.ErrDenied)
+		}
+		_, err := remote.OpenReader(t.Context(), denying{store, true}, "", nil)
+		wantErr(t, err, objstore.ErrDenied)
+		if d := time.Since(began); d > 0 {
+			t.Errorf("it took %v", d)
 		}
 	})
 }

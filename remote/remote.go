@@ -234,9 +234,9 @@ func newDB(ctx context.Context, store *meter, o *Options) (*DB, error) {
 // the folder is in the store. The context is for that and the claim; once Open has returned, it has
 // no effect.
 //
-// Requests that fail may be made again for some seconds, after which Open returns why they fail.
-// But a claim whose outcome is unknown is made again until ctx ends, since it may have taken the
-// role.
+// Requests that fail may be made again for some seconds, after which Open returns why they fail;
+// what is not permitted ([objstore.ErrDenied]), it returns at once. But a claim whose outcome is
+// unknown is made again until ctx ends, since it may have taken the role.
 func Open(ctx context.Context, store objstore.Store, dir string, opts *Options) (*DB, error) {
 	settings, _ := hook.Of(opts)
 	db, err := open(ctx, store, dir, opts.withDefaults(), settings)

@@ -167,7 +167,7 @@ func (s *Store) provide(folder string) error {
 func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 	err := s.store(ctx, name, bytes.NewReader(body), int64(len(body)))
 	if err != nil {
-		return fmt.Errorf("create %s: %w", name, err)
+		return fmt.Errorf("create %s: %w", name, told(err))
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 func (s *Store) Put(ctx context.Context, name string, body io.ReaderAt, size int64) error {
 	err := s.store(ctx, name, body, size)
 	if err != nil && !errors.Is(err, objstore.ErrExists) {
-		return fmt.Errorf("put %s: %w", name, err)
+		return fmt.Errorf("put %s: %w", name, told(err))
 	}
 	return nil
 }
@@ -284,7 +284,7 @@ func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, err
 	}
 	body, err := s.read(name, off, n)
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", name, err)
+		return nil, fmt.Errorf("get %s: %w", name, told(err))
 	}
 	return body, nil
 }
@@ -361,7 +361,7 @@ func (s *Store) Delete(ctx context.Context, names []string) error {
 			err = s.files.Remove(s.path(name))
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("delete %s: %w", name, err)
+			return fmt.Errorf("delete %s: %w", name, told(err))
 		}
 	}
 	for folder := range folders {
@@ -373,6 +373,15 @@ func (s *Store) Delete(ctx context.Context, names []string) error {
 		return fmt.Errorf("delete: %w", err)
 	}
 	return nil
+}
+
+// told returns an error of the file system, which matches objstore.ErrDenied if that does not
+// permit something.
+func told(err error) error {
+	if errors.Is(err, fs.ErrPermission) && !errors.Is(err, objstore.ErrUnknown) {
+		return fmt.Errorf("%w: %w", objstore.ErrDenied, err)
+	}
+	return err
 }
 
 // path returns the file of an object.

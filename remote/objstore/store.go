@@ -29,6 +29,10 @@ import (
 //
 // Only one name may be a folder or an object: while an object a exists, a/b must not.
 //
+// Any error of a request that is refused for want of rights may match ErrDenied: whoever waits for
+// a database to open is told at once then. What passes by itself, such as a clock that is to be set
+// or credentials that are about to be renewed, is no such error.
+//
 // Implementations are safe for concurrent use. They stop early when the context ends, and keep no
 // reference to an argument after they return.
 type Store interface {

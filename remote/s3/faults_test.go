@@ -3,6 +3,7 @@ package s3
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -162,6 +163,53 @@ func settled(t *testing.T, s *Store, name, body string) bool {
 		case !errors.Is(err, objstore.ErrUnknown):
 			t.Error(err)
 			return false
+		}
+	}
+}
+
+// refusing is a network whose server refuses everything.
+type refusing struct {
+	status int
+	code   string
+}
+
+func (r refusing) RoundTrip(*http.Request) (*http.Response, error) {
+	text := "<Error><Code>" + r.code + "</Code><Message>No.</Message></Error>"
+	return &http.Response{
+		StatusCode: r.status, Header: http.Header{"Content-Type": {"application/xml"}},
+		Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text)),
+	}, nil
+}
+
+// A refusal that lasts is one for want of rights, and not for what passes by itself.
+func TestStore_tellsARefusalThatLasts(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		code   string
+		lasts  bool
+	}{
+		{http.StatusForbidden, "AccessDenied", true},
+		{http.StatusForbidden, "InvalidAccessKeyId", true},
+		{http.StatusForbidden, "SignatureDoesNotMatch", true},
+		{http.StatusUnauthorized, "Unauthorized", true},
+		{http.StatusForbidden, "RequestTimeTooSkewed", false},
+		{http.StatusBadRequest, "ExpiredToken", false},
+		{http.StatusForbidden, "ExpiredToken", false},
+		{http.StatusForbidden, "InvalidTokenId", false},
+		{http.StatusForbidden, "InvalidObjectState", false},
+		{http.StatusServiceUnavailable, "SlowDown", false},
+	} {
+		s := opened(t, "127.0.0.1:1", testPrefix, refusing{c.status, c.code})
+		_, get := s.Get(t.Context(), "log/1", 0, -1)
+		_, list := s.List(t.Context(), "log/", "", 1)
+		for request, err := range map[string]error{
+			"get": get, "list": list, "create": s.Create(t.Context(), "log/1", nil),
+			"put":    s.Put(t.Context(), "log/1", strings.NewReader(""), 0),
+			"delete": s.Delete(t.Context(), []string{"log/1"}),
+		} {
+			if err == nil || errors.Is(err, objstore.ErrDenied) != c.lasts {
+				t.Errorf("%d %s: %s ends with %v", c.status, c.code, request, err)
+			}
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 	case refused:
 		return fail(objstore.ErrExists)
 	case failed:
-		return fmt.Errorf("create %s: %w", name, err)
+		return fmt.Errorf("create %s: %w", name, told(err))
 	}
 	there, getErr := s.Get(ctx, name, 0, int64(len(body))+1)
 	if getErr == nil && bytes.Equal(there, body) {
@@ -124,7 +124,7 @@ func (s *Store) Put(ctx context.Context, name string, body io.ReaderAt, size int
 	err := s.put(ctx, name, io.NewSectionReader(body, 0, size),
 		io.NewSectionReader(objstore.Unpaced(body), 0, size), size, false)
 	if err != nil {
-		return fmt.Errorf("put %s: %w", name, err)
+		return fmt.Errorf("put %s: %w", name, told(err))
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (s *Store) open(ctx context.Context, name string, off, n int64) (*body, err
 		return nil, objstore.ErrNotExist
 	}
 	if err != nil {
-		return nil, err
+		return nil, told(err)
 	}
 	limit := n
 	if n < 0 {
@@ -267,7 +267,7 @@ func (s *Store) List(
 		Prefix: s.prefix + prefix, StartAfter: startAfter, Recursive: true, MaxKeys: min(limit, 1000),
 	}) {
 		if o.Err != nil {
-			return nil, fmt.Errorf("list %s: %w", prefix, o.Err)
+			return nil, fmt.Errorf("list %s: %w", prefix, told(o.Err))
 		}
 		name := strings.TrimPrefix(o.Key, s.prefix)
 		if objstore.CheckName(name) != nil {
@@ -295,7 +295,7 @@ func (s *Store) Delete(ctx context.Context, names []string) error {
 		}
 		err := s.client.RemoveObject(ctx, s.bucket, s.prefix+name, minio.RemoveObjectOptions{})
 		if err != nil && minio.ToErrorResponse(err).Code != minio.NoSuchKey {
-			return fmt.Errorf("delete %s: %w", name, err)
+			return fmt.Errorf("delete %s: %w", name, told(err))
 		}
 	}
 	return nil
@@ -306,6 +306,25 @@ func check(ctx context.Context, name string) error {
 		return err
 	}
 	return ctx.Err()
+}
+
+// told returns the error of a request, which matches objstore.ErrDenied if the server refuses it to
+// whoever makes it. Not if it may soon accept the same: clocks are set, tokens of temporary
+// credentials are renewed, and an object that is archived may come back. A server that hides which
+// objects exist from who may not list them refuses objects that do not exist, too; databases need
+// to list.
+func told(err error) error {
+	response := minio.ToErrorResponse(err)
+	refused := response.StatusCode == http.StatusUnauthorized ||
+		response.StatusCode == http.StatusForbidden
+	switch response.Code {
+	case "RequestTimeTooSkewed", "RequestExpired", "InvalidObjectState":
+		return err
+	}
+	if !refused || strings.Contains(response.Code, "Token") {
+		return err
+	}
+	return fmt.Errorf("%w: %w", objstore.ErrDenied, err)
 }
 
 // result is what the error of a request to create an object says.

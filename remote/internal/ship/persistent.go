@@ -94,9 +94,9 @@ func (p persistent) try(ctx context.Context, request func() error) error {
 	}
 }
 
-// isAnswer reports whether an error says what is there, so that the same request would end with it
-// again.
+// isAnswer reports whether an error says what is there, or what may be done, so that the same
+// request would end with it again.
 func isAnswer(err error) bool {
 	return errors.Is(err, objstore.ErrExists) || errors.Is(err, objstore.ErrNotExist) ||
-		errors.Is(err, objstore.ErrName) || corrupt.IsLasting(err)
+		errors.Is(err, objstore.ErrName) || errors.Is(err, objstore.ErrDenied) || corrupt.IsLasting(err)
 }

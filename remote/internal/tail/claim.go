@@ -61,7 +61,8 @@ func (t *Tail) claim(
 			tries = 0
 		case final, corrupt.IsLasting(err):
 			return nil, err
-		case t.config.AtOnce && tries >= claimTries && !errors.Is(err, objstore.ErrUnknown):
+		case t.config.AtOnce && !errors.Is(err, objstore.ErrUnknown) &&
+			(tries >= claimTries || errors.Is(err, objstore.ErrDenied)):
 			return nil, err
 		default:
 			sleep(ctx, min(backOff(tries), t.config.PollMax), nil)

@@ -62,8 +62,12 @@ func awaitFile(ctx context.Context, name string) error {
 // takeOver makes a reader the writer, with a folder that a program can open afterwards.
 func takeOver(ctx context.Context, s *stdio, r *remote.Reader, dir string) error {
 	host, _ := os.Hostname() // people can do without
-	db, err := r.TakeOver(ctx, dir, &remote.Options{
-		Database: s.database(), Writer: "stoat remote standby " + host, CloseTimeout: closeTimeout,
+	var db *remote.DB
+	err := s.patiently(func() error { return r.Status().Failed }, func() (err error) {
+		db, err = r.TakeOver(ctx, dir, &remote.Options{
+			Database: s.database(), Writer: "stoat remote standby " + host, CloseTimeout: closeTimeout,
+		})
+		return err
 	})
 	if err != nil {
 		return err

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/folderstore"
@@ -39,4 +42,25 @@ func TestStandby_takesOverOnceTheTriggerExists(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails(t, exitUsage, []string{"standby", store, dir}, "stoat remote help standby")
+}
+
+// A store that cannot be written to is tried without end, and nobody must wonder why.
+func TestStandby_saysWhyItWaits(t *testing.T) {
+	_, store := shipped(t, 3)
+	unfinished, trigger := filepath.Join(store, ".unfinished"), filepath.Join(t.TempDir(), "trigger")
+	dir := filepath.Join(t.TempDir(), "db")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer time.AfterFunc(time.Minute, interrupt).Stop()
+		defer time.AfterFunc(time.Second, func() {
+			if err := errors.Join(os.RemoveAll(unfinished), os.WriteFile(unfinished, nil, 0o600),
+				os.WriteFile(trigger, nil, 0o600)); err != nil {
+				t.Error(err)
+			}
+		}).Stop()
+		r := execute(ctx, "standby", "-trigger", trigger, store, dir)
+		if r.code != exitInterrupted || !strings.Contains(r.err, "still trying: ") {
+			t.Errorf("exit code %d, and says %q", r.code, r.err)
+		}
+	})
 }

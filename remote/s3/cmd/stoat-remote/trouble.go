@@ -8,9 +8,9 @@ import (
 // troubleEvery is how often a command says why it waits.
 const troubleEvery = 5 * time.Second
 
-// patiently runs fn, and says on standard error now and then why nothing can be stored, as long as
-// that is so: it is tried without end, and a store may be full, or refuse what is sent to it.
-func (s *stdio) patiently(t *traffic, fn func() error) error {
+// patiently runs fn, and says on standard error now and then what the trouble is, as long as there
+// is any: what fails is tried without end, and a store may be full, or refuse what is sent to it.
+func (s *stdio) patiently(trouble func() error, fn func() error) error {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -22,7 +22,7 @@ func (s *stdio) patiently(t *traffic, fn func() error) error {
 				return
 			case <-ticker.C:
 			}
-			if err := t.trouble(); err != nil {
+			if err := trouble(); err != nil {
 				fmt.Fprintf(s.err, "stoat-remote: still trying: %v\n", advise(err))
 			}
 		}

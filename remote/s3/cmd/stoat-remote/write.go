@@ -42,7 +42,7 @@ func (s *stdio) write(
 	fn func(db *remote.DB) error,
 ) error {
 	host, _ := os.Hostname() // people can do without
-	return s.patiently(store, func() error {
+	return s.patiently(store.trouble, func() error {
 		db, err := remote.Open(ctx, store, dir, &remote.Options{
 			Database: s.database(), Writer: "stoat remote " + name + " " + host, Retention: retention,
 			CloseTimeout: closeTimeout,
