@@ -80,6 +80,19 @@ func (m *meter) Get(ctx context.Context, name string, off, n int64) ([]byte, err
 	return p, err
 }
 
+// Streams says whether the store itself does ([objstore.Streams]).
+func (m *meter) Streams() bool { return objstore.Streams(m.Store) }
+
+// GetTo implements [objstore.Streamer].
+func (m *meter) GetTo(
+	ctx context.Context, name string, off, n int64, w io.Writer,
+) (written int64, err error) {
+	m.requests.Add(1)
+	written, err = objstore.GetTo(ctx, m.Store, name, off, n, w)
+	m.received.Add(uint64(written))
+	return written, err
+}
+
 // List implements [objstore.Store].
 func (m *meter) List(
 	ctx context.Context, prefix, after string, limit int,

@@ -26,6 +26,9 @@ var _ interface {
 // Encrypts implements [objstore.Encrypting].
 func (s *Store) Encrypts() bool { return true }
 
+// Streams says whether the store below does ([objstore.Streams]).
+func (s *Store) Streams() bool { return objstore.Streams(s.inner) }
+
 // check returns an error if no object may have the name here.
 func check(name string) error {
 	if strings.HasPrefix(name+"/", keyPrefix) {

@@ -15,6 +15,16 @@ type Streamer interface {
 	GetTo(ctx context.Context, name string, off, n int64, w io.Writer) (written int64, err error)
 }
 
+// Streams reports whether a store hands over what it gets as it comes: whether it is a [Streamer]
+// and, if it passes on what another one gets, says that this one is by a method of the same name.
+func Streams(s Store) bool {
+	if passing, ok := s.(interface{ Streams() bool }); ok {
+		return passing.Streams()
+	}
+	_, ok := s.(Streamer)
+	return ok
+}
+
 // pieceBytes is how much is in memory at a time of what a store cannot hand over as it comes.
 const pieceBytes = 1 << 20
 

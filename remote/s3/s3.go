@@ -39,7 +39,7 @@ type Options struct {
 	Credentials *credentials.Credentials
 	// Transport carries the requests; nil is one with usual limits. A request that makes no progress
 	// for 30 seconds is cut, by whichever. An upload has up to two minutes more once the system has
-	// all of it, since nobody sees how that moves.
+	// all of it, since nobody sees how that moves, and more each time that this was too little.
 	Transport http.RoundTripper
 }
 
@@ -77,7 +77,7 @@ func Open(o Options) (*Store, error) {
 	}
 	options := minio.Options{
 		Creds: o.Credentials, Secure: !o.Insecure, Region: o.Region,
-		Transport: attentive{o.Transport}, MaxRetries: 1,
+		Transport: attentive{o.Transport, newLink()}, MaxRetries: 1,
 	}
 	client, err := minio.New(o.Endpoint, &options)
 	if err != nil {

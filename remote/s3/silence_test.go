@@ -135,6 +135,56 @@ func TestRequests_mayBeSlow(t *testing.T) {
 	})
 }
 
+// A link that carries little cuts nothing for ever, though the system takes all of a body at once.
+func TestPut_succeedsOverALinkOf1KBASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := opened(t, "server", "", pipe(func(c net.Conn) {
+			readHead(t, c)
+			if _, err := io.CopyN(io.Discard, c, 64<<10); err != nil { // the system has it
+				return
+			}
+			time.Sleep(64 * time.Second)
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nETag: \"x\"\r\n\r\n")
+		}))
+		body := bytes.NewReader(make([]byte, 64<<10))
+		for tries := 1; ; tries++ {
+			err := s.Put(t.Context(), "log/1", body, body.Size())
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, errSilent) || tries > 6 {
+				t.Fatalf("try %d: %v", tries, err)
+			}
+		}
+		if err := s.Put(t.Context(), "log/2", body, body.Size()); err != nil {
+			t.Errorf("the next one: %v", err)
+		}
+		<-time.After(time.Hour) // until what was cut has ended
+	})
+}
+
+func TestLink_isFastAgain(t *testing.T) {
+	l := newLink()
+	for range 20 {
+		l.learn(l.rate.Load(), 100, true, 0)
+	}
+	if rate := l.rate.Load(); rate != slowestRate {
+		t.Errorf("the rate is %d", rate)
+	}
+	l.learn(slowestRate, 100, false, time.Second)
+	l.learn(slowestRate, bufferedMax, false, unseen(bufferedMax, slowestRate)-time.Second)
+	l.learn(2*slowestRate, bufferedMax, false, time.Second) // one that began with another rate
+	if rate := l.rate.Load(); rate != slowestRate {
+		t.Errorf("a small one, or a slow one, makes the rate %d", rate)
+	}
+	for range 20 {
+		l.learn(l.rate.Load(), bufferedMax, false, time.Second)
+	}
+	if rate := l.rate.Load(); rate != bufferedRate {
+		t.Errorf("the rate is %d", rate)
+	}
+}
+
 // meteredBody counts what is read for sending.
 type meteredBody struct {
 	*bytes.Reader

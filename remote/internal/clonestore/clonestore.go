@@ -46,6 +46,9 @@ func Of(store objstore.Store) *Store {
 // Encrypts implements [objstore.Encrypting].
 func (s *Store) Encrypts() bool { return objstore.Encrypts(s.Store) }
 
+// Streams says whether both stores do ([objstore.Streams]).
+func (s *Store) Streams() bool { return objstore.Streams(s.Store) && objstore.Streams(s.parent) }
+
 // Parent returns the store of the parent.
 func (s *Store) Parent() objstore.Store { return s.parent }
 

@@ -63,6 +63,9 @@ func (t *traffic) Unwrap() objstore.Store { return t.Store }
 // Encrypts implements [objstore.Encrypting].
 func (t *traffic) Encrypts() bool { return objstore.Encrypts(t.Store) }
 
+// Streams says whether the store itself does ([objstore.Streams]).
+func (t *traffic) Streams() bool { return objstore.Streams(t.Store) }
+
 // Create implements [objstore.Store].
 func (t *traffic) Create(ctx context.Context, name string, body []byte) error {
 	err := t.Store.Create(ctx, name, body)
