@@ -3,6 +3,7 @@ package entry
 import (
 	"bytes"
 
+	"github.com/stoatdb/stoat/replica/internal/value"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
@@ -101,6 +102,9 @@ func takeFields(r *wire.Reader) []string {
 
 func (p *Parser) parseRecord(r *wire.Reader, rec *Record, fields int) {
 	rec.Key = r.Bytes(1, KeyMax)
+	if !value.IsTuple(rec.Key) {
+		r.Fail("a key is not a tuple")
+	}
 	switch r.Byte() {
 	case recordEdited:
 	case recordDeleted:

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"runtime"
 	"testing"
+
+	"github.com/stoatdb/stoat/tuple"
 )
 
 // randomContent returns the content of a part, of which every fourth is damaged. Programs name few
@@ -17,7 +19,7 @@ func randomContent(r *rand.Rand) []byte {
 		c.Fields = append(c.Fields, fmt.Sprintf("field %d %d", i, lists))
 	}
 	for i := range 1 + r.IntN(3) {
-		rec := Record{Key: []byte{0x05, byte(i)}, Delete: r.IntN(5) == 0}
+		rec := Record{Key: tuple.AppendInt(nil, int64(i)), Delete: r.IntN(5) == 0}
 		for j := 0; j < len(c.Fields) && !rec.Delete; j++ {
 			rec.Ops = append(rec.Ops, Op{Field: j, Kind: OpSum, Delta: r.Int64N(100)})
 		}
@@ -69,7 +71,7 @@ func TestParser_equalsOneThatIsNew(t *testing.T) {
 func TestParser_sharesNamesOfFields(t *testing.T) {
 	var contents [][]byte
 	for _, name := range []string{"done", "open"} { // programs leave out what is zero
-		c := &Changes{Fields: []string{"count", name}, Records: []Record{{Key: []byte{5, 1},
+		c := &Changes{Fields: []string{"count", name}, Records: []Record{{Key: []byte{5, 4},
 			Ops: []Op{{Field: 0, Kind: OpSum, Delta: 1}, {Field: 1, Kind: OpSum, Delta: 2}}}}}
 		contents = append(contents, c.Append(nil))
 	}
@@ -89,7 +91,7 @@ func TestParser_sharesNamesOfFields(t *testing.T) {
 
 // Who parses changes alone, and keeps them, has no room for others.
 func TestParseChanges_takesLittleMemory(t *testing.T) {
-	c := &Changes{Fields: []string{"count"}, Records: []Record{{Key: []byte{5, 1},
+	c := &Changes{Fields: []string{"count"}, Records: []Record{{Key: []byte{5, 4},
 		Ops: []Op{{Field: 0, Kind: OpSum, Delta: 1}}}}}
 	content := c.Append(nil)
 	const times = 100

@@ -237,6 +237,7 @@ func refusedChanges() []refused {
 		{"a salt that is too short", "changes", append([]byte{0, 1, 1, 0x14, 1}, make([]byte, 15)...)},
 		{"a salt that is too long", "changes", append([]byte{0, 1, 1, 0x14, 1}, make([]byte, 17)...)},
 		{"the same record twice", "changes", []byte{0, 2, 1, 0x14, 1, 1, 0x14, 1}},
+		{"a key that is not a tuple", "changes", []byte{0, 1, 1, 0xFF, 1}},
 		{"an integer that is longer than it must be", "value", []byte{0x16, 0, 1}},
 		{"a negative integer below the least", "value",
 			[]byte{0x0C, 0x7F, 255, 255, 255, 255, 255, 255, 254}},

@@ -69,6 +69,15 @@ func TakeScalar(r *wire.Reader) []byte {
 	return Take(r)
 }
 
+// IsTuple reports whether p is scalars, one after the other.
+func IsTuple(p []byte) bool {
+	r := wire.NewReader(p)
+	for r.Len() > 0 {
+		TakeScalar(&r)
+	}
+	return r.Err() == nil
+}
+
 // skip reads a value at a depth.
 func skip(r *wire.Reader, depth int) {
 	if depth > depthMax {
