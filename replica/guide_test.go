@@ -1,6 +1,8 @@
 package replica_test
 
 import (
+	"context"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -16,24 +18,49 @@ type Item struct {
 	Note   string `stoat:"note"`
 }
 
-func firstSpace(db *stoat.DB) (*replica.Space, error) {
-	device, err := replica.NewDevice() // once; store device.Key() in a file that only you can read
+func firstSpace(db *stoat.DB) (*replica.Device, *replica.Space, error) {
+	device, err := replica.NewDevice() // once; store device.Key() where only you can read it
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	space, err := replica.Create(db, "home", &replica.Options{Device: device})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	items, err := replica.Collection[Item](space, "items", nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	err = db.Update(func(tx *stoat.Tx) error {
 		return items.Put(tx, &Item{Name: "milk", Amount: 2})
 	})
+	return device, space, err
+}
+
+func openAgain(db *stoat.DB, key []byte) (*replica.Space, error) {
+	device, err := replica.LoadDevice(key)
+	if err != nil {
+		return nil, err
+	}
+	space, err := replica.Open(db, "home", &replica.Options{Device: device})
 	return space, err
+}
+
+func serveAtHome(ctx context.Context, listener net.Listener, space *replica.Space) (err error) {
+	err = replica.Serve(ctx, listener, []*replica.Space{space}, nil) // at home, until ctx ends
+	return err
+}
+
+func syncPhone(ctx context.Context, space *replica.Space, addr string, device *replica.Device,
+	home replica.DeviceID,
+) error {
+	conn, err := replica.Dial(ctx, addr, device, home) // on the phone; home is the id of that device
+	if err != nil {
+		return err
+	}
+	err = replica.Sync(ctx, space, conn, nil) // until the connection ends; then dial again
+	return err
 }
 
 func grantPhone(db *stoat.DB, space *replica.Space, phone replica.DeviceID) (err error) {
@@ -43,39 +70,61 @@ func grantPhone(db *stoat.DB, space *replica.Space, phone replica.DeviceID) (err
 	return err
 }
 
-func joinOnPhone(db *stoat.DB, id replica.SpaceID, device *replica.Device) error {
+func joinOnPhone(
+	db *stoat.DB, id replica.SpaceID, device *replica.Device,
+) (*replica.Space, error) {
 	space, err := replica.Join(db, "home", id, &replica.Options{Device: device}) // on the phone
-	if err == nil && space.ID() != id {
-		err = replica.ErrNotFound
-	}
-	return err
+	return space, err
 }
 
-// The code of the guide is that of this file, and runs.
-func TestGuide_showsCodeThatRuns(t *testing.T) {
-	home, err := stoat.OpenMemory(nil)
+func openMemory(t *testing.T) *stoat.DB {
+	t.Helper()
+	db, err := stoat.OpenMemory(nil)
+	must(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	phone, err := stoat.OpenMemory(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = home.Close(), phone.Close() })
+}
+
+func TestGuide_codeRuns(t *testing.T) {
+	home, phone := openMemory(t), openMemory(t)
+	server, _, err := firstSpace(home)
+	must(t, err)
+	space, err := openAgain(home, server.Key())
+	must(t, err)
 	device, err := replica.NewDevice()
-	if err != nil {
-		t.Fatal(err)
+	must(t, err)
+	must(t, grantPhone(home, space, device.ID()))
+	joined, err := joinOnPhone(phone, space.ID(), device)
+	must(t, err)
+	items, err := replica.Collection[Item](joined, "items", nil)
+	must(t, err)
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- serveAtHome(ctx, listener, space) }()
+	go func() {
+		cancel(syncPhone(ctx, joined, listener.Addr().String(), device, server.ID()))
+	}()
+	for changes, err := range items.Watch(ctx, phone, items.Query()) {
+		must(t, err)
+		if len(changes.Added) == 1 && changes.Added[0].Record.Amount == 2 {
+			break
+		}
 	}
-	space, err := firstSpace(home)
-	if err == nil {
-		err = grantPhone(home, space, device.ID())
-	}
-	if err == nil {
-		err = joinOnPhone(phone, space.ID(), device)
-	}
-	if err != nil {
-		t.Error(err)
-	}
+	cancel(nil)
+	<-ended
+}
+
+func TestGuide_showsCodeThatRuns(t *testing.T) {
 	code := map[string]bool{}
 	for line := range strings.Lines(read(t, "guide_test.go")) {
 		code[strings.Join(strings.Fields(line), " ")] = true
@@ -101,8 +150,6 @@ func TestGuide_showsCodeThatRuns(t *testing.T) {
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
