@@ -74,6 +74,9 @@ with the first sync or import.`,
 			if slices.Contains(holds, "") {
 				return cmdline.Usagef("-collections has an empty name: %q", collections)
 			}
+			if device, err := loadKeyFile(o.device); err == nil && replica.DeviceID(id) == device.ID() {
+				return cmdline.Usagef("SPACE is this device: give the id that \"stoat replica create\" printed")
+			}
 			return found(s, o, args[0], args[1], *asJSON, func(db *stoat.DB, opts *replica.Options) (
 				*replica.Space, error,
 			) {

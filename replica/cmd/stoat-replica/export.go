@@ -27,7 +27,7 @@ func exportCommand() *command {
 		Details: `
 FILE appears when it is complete; "-" is standard output. It has what others
 wrote, too, if it has arrived here; of what was pruned here, the state at the
-last checkpoint, unless --for says that it is not needed. If the database
+last checkpoint, unless -for says that it is not needed. If the database
 is open in another process, or there is no key of this device, what is not
 sealed yet is left out, with a warning.`,
 		Min: 2, Max: 2, Flags: flags,
@@ -98,7 +98,7 @@ func exportTo(ctx context.Context, s *stdio, space *replica.Space, known replica
 	}
 	temp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, errors.Unwrap(err)) // without the name of the temporary file
 	}
 	line := newProgress(s, "export", 0)
 	w := bufio.NewWriterSize(&counted{w: temp, line: line}, 1<<16)

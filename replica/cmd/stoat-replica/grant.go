@@ -119,6 +119,9 @@ once it has arrived there.`,
 				return err
 			}
 			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
+				if args[1] == space.ID().String() {
+					return cmdline.Usagef("TO is the space: give the id that \"stoat replica device\" shows there")
+				}
 				return db.Update(func(tx *stoat.Tx) error {
 					return space.Grant(tx, to, right, scopes...)
 				})

@@ -53,6 +53,20 @@ func TestUnknownCollection_listsThoseThatExist(t *testing.T) {
 		"no such collection", `["items"]`)
 }
 
+// Spaces and devices have ids that look alike.
+func TestIDs_ofTheOtherKindAreRefused(t *testing.T) {
+	a := newStore(t, nil)
+	join := []string{"join", "-device", a.key, filepath.Join(t.TempDir(), "new"), "team", a.device}
+	fails(t, exitUsage, join, "is this device")
+	fails(t, exitUsage, []string{"grant", "-device", a.key, a.db, a.id(), "write"}, "is the space")
+}
+
+func TestExport_namesTheFileThatItCannotWrite(t *testing.T) {
+	a := newStore(t, nil)
+	name := filepath.Join(t.TempDir(), "none", "file")
+	fails(t, exitError, []string{"export", "-device", a.key, a.db, name}, name+": no such file")
+}
+
 func TestJoin_saysWhichSpaceHasTheName(t *testing.T) {
 	a := newStore(t, nil)
 	for _, args := range [][]string{{"create", a.db, "team"}, {"join", a.db, "team", a.id()}} {
@@ -64,7 +78,7 @@ func TestSync_saysWhatToCheck(t *testing.T) {
 	a, other := newStore(t, nil), newStore(t, nil)
 	addr := a.serveLoopback()
 	fails(t, exitError, []string{"sync", "-device", other.key, other.db, addr, a.device},
-		"no space in common")
+		"no space in common", "stoat replica status")
 	fails(t, exitError, []string{"sync", "-device", other.key, other.db, "127.0.0.1:1", a.device},
 		"stoat replica serve")
 }

@@ -83,6 +83,8 @@ func adviseSync(err error, addr string) error {
 		return nil
 	case errors.Is(err, replica.ErrPeerKey):
 		return fmt.Errorf("%w: check DEVICE, and whether %s is the right address", err, addr)
+	case errors.Is(err, replica.ErrEnded) && strings.Contains(err.Error(), replica.ErrNoSpace.Error()):
+		return fmt.Errorf("%w: compare the ids that \"stoat replica status\" shows here and there", err)
 	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("%w: check ADDRESS, and whether \"stoat replica serve\" runs there", err)
 	case errors.As(err, &plain) && host == "":
