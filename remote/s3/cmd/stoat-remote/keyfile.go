@@ -9,6 +9,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/keyfile"
+	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/cryptstore"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
@@ -52,8 +53,20 @@ func (s *stdio) readKey(c *command) (err error) {
 // of the command.
 func (s *stdio) openStore(ctx context.Context, arg string) (objstore.Store, error) {
 	store, err := openStore(arg)
+	if err == nil && s.key != nil {
+		err = wantObjects(ctx, arg, store) // an empty store would be encrypted with the key
+	}
 	store, err = s.decrypted(ctx, store, err)
 	return s.withParents(ctx, store, err)
+}
+
+// wantObjects returns an error if a store is empty.
+func wantObjects(ctx context.Context, arg string, store objstore.Store) error {
+	listed, err := store.List(ctx, "", "", 1)
+	if err == nil && len(listed) == 0 {
+		err = fmt.Errorf("%s: %w", arg, remote.ErrNone)
+	}
+	return err
 }
 
 // newStore is openStore, but makes a folder that does not exist.

@@ -14,6 +14,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/folderstore"
 	"github.com/stoatdb/stoat/remote/objstore"
 	"github.com/stoatdb/stoat/remote/s3"
@@ -26,35 +27,63 @@ const storeForm = "write a folder, or s3://BUCKET/PREFIX, in which " +
 // defaultEndpoint is the server of buckets if nothing names one.
 const defaultEndpoint = "s3.amazonaws.com"
 
-// openStore opens the store that an argument names, which must exist.
+// openStore opens the store that an argument names. A folder that has nothing of a store does not
+// become one.
 func openStore(arg string) (objstore.Store, error) {
 	if isURL(arg) {
 		return openBucket(arg)
 	}
+	names, err := listFolder(arg)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no folder %s: check the path, or create it with \"stoat "+
+			"remote init\"; for a bucket, write s3://BUCKET/PREFIX", arg)
+	case err != nil:
+		return nil, err
+	case !slices.ContainsFunc(names, func(name string) bool {
+		return slices.Contains(storeNames, name)
+	}):
+		return nil, fmt.Errorf("%s: %w", arg, remote.ErrNone)
+	}
+	return folderstore.Open(arg)
+}
+
+// storeNames are the names in the folder of a store. It is immutable.
+var storeNames = []string{
+	".unfinished", "data", "key", "log", "origin", "pin", "state",
+}
+
+// newStore opens the store that an argument names, which may be new.
+func newStore(arg string) (objstore.Store, error) {
+	if isURL(arg) {
+		return openBucket(arg)
+	}
+	if _, err := listFolder(arg); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return folderstore.Open(arg)
+}
+
+// listFolder returns the names in the folder that an argument names, which must not be a database.
+func listFolder(arg string) (names []string, err error) {
 	if arg == "" {
 		return nil, cmdline.Usagef("STORE is empty: %s", storeForm)
 	}
 	info, err := os.Stat(arg)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("there is no folder %s: check the path, or create it with \"stoat remote "+
-			"init\"; for a bucket, write s3://BUCKET/PREFIX", arg)
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s is a file: the store must be a folder", arg)
 	}
-	return folderstore.Open(arg)
-}
-
-// newStore is openStore, but makes a folder that does not exist.
-func newStore(arg string) (objstore.Store, error) {
-	if arg != "" && !isURL(arg) {
-		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) {
-			return folderstore.Open(arg)
+	entries, err := os.ReadDir(arg)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "MANIFEST-") {
+			return nil, cmdline.Usagef("%s is the directory of a database, and not a store", arg)
 		}
+		names = append(names, e.Name())
 	}
-	return openStore(arg)
+	return names, err
 }
 
 // isURL reports whether an argument names a bucket, perhaps with a mistake: s3:BUCKET is no folder

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,4 +77,35 @@ func TestOpenStore_needsAFolder(t *testing.T) {
 	fails(t, exitUsage, []string{"init", dir, "s3:bucket/a"}, "names no bucket", "s3://BUCKET/PREFIX")
 	fails(t, exitNotFound, []string{"status", t.TempDir()}, "no database", "stoat remote init")
 	fails(t, exitError, []string{"status", filepath.Join(dir, "LOCK")}, "is a file")
+	fails(t, exitUsage, []string{"restore", dir, none}, "is the directory of a database")
+	fails(t, exitUsage, []string{"init", dir, dir}, "is the directory of a database")
+}
+
+// namesBelow returns the names of all files and folders below a folder.
+func namesBelow(t testing.TB, root string) (names []string) {
+	t.Helper()
+	ok(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	}))
+	return names
+}
+
+// A folder that was named by mistake stays as it is.
+func TestOpenStore_makesNone(t *testing.T) {
+	key := keyFile(t, 1)
+	for _, inside := range []string{".unfinished", "letters"} {
+		folder := t.TempDir()
+		ok(t, os.Mkdir(filepath.Join(folder, inside), 0o700))
+		before := namesBelow(t, folder)
+		for _, args := range [][]string{
+			{"status", folder}, {"verify", folder}, {"restore", folder, filepath.Join(folder, "copy")},
+			{"status", "-key-file", key, folder}, {"get", "-key-file", key, folder, "k"},
+		} {
+			fails(t, exitNotFound, args, "no database")
+			if now := namesBelow(t, folder); !slices.Equal(now, before) {
+				t.Fatalf("%q leaves %q", args, now)
+			}
+		}
+	}
 }
