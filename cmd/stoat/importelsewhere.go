@@ -3,9 +3,7 @@ package main
 import "flag"
 
 // importProgram imports from sources that need another library. It is immutable.
-var importProgram = program{
-	"stoat-import", "go install github.com/stoatdb/stoat/importer/cmd/stoat-import@latest",
-}
+var importProgram = program{"stoat-import", "importer"}
 
 // importElsewhere has stoat-import do it.
 func importElsewhere(s *stdio, flags *flag.FlagSet, o *importFlags, db string) error {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
@@ -24,6 +27,7 @@ func open(s *stdio, dir string, opts *stoat.Options) (*stoat.DB, error) {
 		sealed.Key = s.key
 		opts = &sealed
 	}
+	s.shipped = isShipped(dir)
 	db, err := stoat.Open(dir, opts)
 	if err == nil {
 		return db, nil
@@ -47,6 +51,14 @@ func open(s *stdio, dir string, opts *stoat.Options) (*stoat.DB, error) {
 		return nil, fmt.Errorf("%s: %w: make room on its disk first", dir, inner)
 	}
 	return nil, err
+}
+
+// isShipped reports whether package remote ships the database in dir, which then may lack files.
+func isShipped(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return strings.HasPrefix(e.Name(), "CLAIM-")
+	})
 }
 
 // view runs fn with a snapshot of an existing database, and changes nothing. It warns about damage

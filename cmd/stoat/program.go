@@ -7,13 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 )
 
 // program is another program, for work that needs libraries which this one lacks.
 type program struct {
-	name string
-	get  string // the shell command that installs it
+	name   string
+	module string // the directory of its module
 }
 
 // programFailed is an error that another program has already reported.
@@ -30,12 +31,29 @@ func given(flags *flag.FlagSet) (args []string) {
 	return args
 }
 
+// find returns the path of the program, which is in PATH, or beside this one.
+func (p *program) find() (string, error) {
+	path, err := exec.LookPath(p.name)
+	if err == nil {
+		return path, nil
+	}
+	if own, failed := os.Executable(); failed == nil {
+		path, err = exec.LookPath(filepath.Join(filepath.Dir(own), p.name))
+	}
+	if err != nil {
+		return "", fmt.Errorf("this needs the program %[1]s, which is not in PATH; get it with\n"+
+			"  go install github.com/stoatdb/stoat/%[2]s/cmd/%[1]s@latest\n"+
+			"or, in a clone of the repository, with\n  go install -C %[2]s ./cmd/%[1]s",
+			p.name, p.module)
+	}
+	return path, nil
+}
+
 // run runs the program with arguments, on the same standard input and output.
 func (p *program) run(s *stdio, args []string) error {
-	path, err := exec.LookPath(p.name)
+	path, err := p.find()
 	if err != nil {
-		return fmt.Errorf("this needs the program %s, which is not in PATH; get it with\n  %s",
-			p.name, p.get)
+		return err
 	}
 	if err := s.out.Flush(); err != nil {
 		return err

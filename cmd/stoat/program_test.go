@@ -22,11 +22,18 @@ func asProgram(name string, args []string) int {
 // installProgram makes the test binary another program, too, and that the only one there is.
 func installProgram(t *testing.T, p program) {
 	t.Helper()
+	dir := t.TempDir()
+	putProgram(t, dir, p)
+	t.Setenv("PATH", dir)
+}
+
+// putProgram makes the test binary another program, too, in a folder.
+func putProgram(t *testing.T, dir string, p program) {
+	t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
 	name := filepath.Join(dir, p.name)
 	if runtime.GOOS == "windows" {
 		name += ".exe"
@@ -40,5 +47,15 @@ func installProgram(t *testing.T, p program) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("PATH", dir)
+	t.Cleanup(func() { _ = os.Remove(name) })
+}
+
+func TestProgram_isFoundBesideThisOne(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	putProgram(t, filepath.Dir(binary), replicaProgram)
+	equal(t, execute(t, "", "replica", "-json").out, "<-json>\n")
 }

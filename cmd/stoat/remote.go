@@ -4,9 +4,7 @@ import "github.com/stoatdb/stoat/internal/commands/cmdline"
 
 // remoteProgram works with databases in object storage, for which it needs a client library. It is
 // immutable.
-var remoteProgram = program{
-	"stoat-remote", "go install github.com/stoatdb/stoat/remote/s3/cmd/stoat-remote@latest",
-}
+var remoteProgram = program{"stoat-remote", "remote/s3"}
 
 func remoteCommand() *command {
 	return &command{

@@ -4,9 +4,7 @@ import "github.com/stoatdb/stoat/internal/commands/cmdline"
 
 // replicaProgram works with the spaces of package replica, which is another module. It is
 // immutable.
-var replicaProgram = program{
-	"stoat-replica", "go install github.com/stoatdb/stoat/replica/cmd/stoat-replica@latest",
-}
+var replicaProgram = program{"stoat-replica", "replica"}
 
 func replicaCommand() *command {
 	return &command{

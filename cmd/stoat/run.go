@@ -38,7 +38,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return other.code // it has reported the error
 	}
 	code := exitCode(err)
-	if errors.Is(err, stoat.ErrCorrupt) && !errors.Is(err, corrupt.ErrElsewhere) {
+	switch {
+	case !errors.Is(err, stoat.ErrCorrupt) || errors.Is(err, corrupt.ErrElsewhere):
+	case s.shipped:
+		err = fmt.Errorf("%w; the directory is shipped to object storage, which may have what is "+
+			"missing here: use \"stoat remote get\" or \"stoat remote restore\"", err)
+	default:
 		err = fmt.Errorf("%w; keep a copy of the directory, then restore a backup, load a "+
 			"dump, or run \"stoat salvage DIR NEW\"", err)
 	}

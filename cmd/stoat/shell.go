@@ -8,9 +8,7 @@ import (
 )
 
 // shellProgram is the shell, which needs a line editor. It is immutable.
-var shellProgram = program{
-	"stoat-shell", "go install github.com/stoatdb/stoat/shell/cmd/stoat-shell@latest",
-}
+var shellProgram = program{"stoat-shell", "shell"}
 
 func shellCommand() *command {
 	flags := cmdline.NewFlags()

@@ -18,6 +18,7 @@ type stdio struct {
 	errTerminal bool   // a person reads err
 	colour      bool   // out understands colours
 	key         []byte // of the database; nil: it is not encrypted
+	shipped     bool   // the database is that of a folder which is shipped to object storage
 }
 
 func newStdio(in io.Reader, out, err io.Writer) *stdio {

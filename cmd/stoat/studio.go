@@ -3,9 +3,7 @@ package main
 import "github.com/stoatdb/stoat/internal/commands/cmdline"
 
 // studioProgram shows a database in the browser. It is immutable.
-var studioProgram = program{
-	"stoat-studio", "go install github.com/stoatdb/stoat/studio/cmd/stoat-studio@latest",
-}
+var studioProgram = program{"stoat-studio", "studio"}
 
 func studioCommand() *command {
 	flags := cmdline.NewFlags()

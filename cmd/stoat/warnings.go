@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 )
 
 // warnings is a [slog.Handler] that prints warnings of the database, one line each.
@@ -18,7 +19,7 @@ func (h warnings) Handle(_ context.Context, r slog.Record) error {
 	why := ""
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "err" {
-			why = ": " + a.Value.String()
+			why = ": " + strings.ReplaceAll(a.Value.String(), "\n", "; ")
 		}
 		return true
 	})
