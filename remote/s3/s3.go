@@ -12,8 +12,8 @@ package s3
 import (
 	"bytes"
 	"context"
-	"crypto/md5" // servers check it, and nobody relies on it for more
-	"encoding/base64"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -129,7 +129,8 @@ func (s *Store) Put(ctx context.Context, name string, body io.ReaderAt, size int
 	return nil
 }
 
-// put sends a body in one request, with its checksum, for which same is read: the same bytes.
+// put sends a body in one request, whose signature covers its digest, which servers compare. The
+// digest is that of same: the same bytes.
 func (s *Store) put(
 	ctx context.Context, name string, body, same io.Reader, size int64, create bool,
 ) error {
@@ -140,12 +141,12 @@ func (s *Store) put(
 	if create {
 		options.SetMatchETagExcept("*")
 	}
-	sum := md5.New()
+	sum := sha256.New()
 	if n, err := io.Copy(sum, same); err != nil || n < size {
 		return errors.Join(err, fmt.Errorf("read the body: %d of %d bytes", n, size))
 	}
 	_, err := minio.Core{Client: s.client}.PutObject(ctx, s.bucket, s.prefix+name, body, size,
-		base64.StdEncoding.EncodeToString(sum.Sum(nil)), "", options)
+		"", hex.EncodeToString(sum.Sum(nil)), options)
 	return err
 }
 

@@ -2,7 +2,10 @@ package s3
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -73,6 +76,46 @@ func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	l.puts++
 	return l.fate(l.puts, send)
+}
+
+// digested is a transport that wants the signature of a body to cover its digest.
+type digested struct {
+	t    *testing.T
+	puts int
+}
+
+func (d *digested) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPut && strings.HasPrefix(r.URL.Path, "/"+testBucket+"/"+testPrefix) {
+		d.puts++
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r = r.Clone(r.Context())
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		want := fmt.Sprintf("%x", sha256.Sum256(body))
+		if got := r.Header.Get("X-Amz-Content-Sha256"); got != want {
+			d.t.Errorf("the digest of %d bytes is %s, want %s", len(body), got, want)
+		}
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func TestPut_signsTheDigestOfItsBody(t *testing.T) {
+	network := &digested{t: t}
+	s := newStore(t, network)
+	for _, size := range []int{1, 100, 1 << 20} {
+		body := bytes.Repeat([]byte{'b'}, size)
+		name := fmt.Sprint(size)
+		err := errors.Join(s.Create(t.Context(), "log/"+name, body),
+			s.Put(t.Context(), "data/"+name, bytes.NewReader(body), int64(size)))
+		if err != nil {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+	if network.puts != 6 {
+		t.Errorf("the client has stored %d objects, want 6", network.puts)
+	}
 }
 
 var errCut = errors.New("connection reset")

@@ -1,8 +1,10 @@
 package s3
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -76,7 +78,41 @@ func conforms(t *testing.T, address string) {
 	if err := objstore.Probe(t.Context(), newStore(t)); err != nil {
 		t.Error(err)
 	}
+	refusesDamage(t, address)
 	t.Logf("trust: %d requests to servers of object storage", network.requests.Load())
+}
+
+// refusesDamage wants a server to store no body that was damaged on its way.
+func refusesDamage(t *testing.T, address string) {
+	t.Helper()
+	s := opened(t, address, "damaged/", damaging{})
+	body := bytes.Repeat([]byte("body "), 50_000)
+	if err := s.Create(t.Context(), "created", body); err == nil {
+		t.Error("Create: the server has stored a damaged body")
+	}
+	if err := s.Put(t.Context(), "put", bytes.NewReader(body), int64(len(body))); err == nil {
+		t.Error("Put: the server has stored a damaged body")
+	}
+	if listed, err := s.List(t.Context(), "", "", 1); err != nil || len(listed) > 0 {
+		t.Errorf("the server lists %v, %v", listed, err)
+	}
+}
+
+// damaging is a transport that flips a bit in the middle of each body.
+type damaging struct{}
+
+func (damaging) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPut {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	body[len(body)/2] ^= 1
+	damaged := r.Clone(r.Context())
+	damaged.Body = io.NopCloser(bytes.NewReader(body))
+	return http.DefaultTransport.RoundTrip(damaged)
 }
 
 // counting is a transport that counts requests.
