@@ -23,6 +23,8 @@ type database interface {
 	scan() (records uint64, bytes int, err error)
 	// ship returns when the store has everything.
 	ship(ctx context.Context) error
+	// takeOver makes a reader the writer, which waits for the store, with an empty folder.
+	takeOver(ctx context.Context, dir string) error
 	close() error
 }
 
@@ -84,6 +86,8 @@ func (c *client) use(ctx context.Context, r *request) (a answer, err error) {
 		return a, settled(time.Duration(r.Milliseconds) * time.Millisecond)
 	case doShip:
 		return a, c.db.ship(ctx)
+	case doTakeOver:
+		return a, c.db.takeOver(ctx, r.Dir)
 	case doGet:
 		return get(c.db, r.IDs)
 	case doScan:

@@ -10,15 +10,16 @@ import (
 
 // The commands of a program.
 const (
-	doOpen    = "open"    // Mode, Dir, Address, Bucket, Cache → Nanoseconds
-	doCommit  = "commit"  // Writers, Milliseconds, Microseconds, From → Samples, At, Records
-	doLoad    = "load"    // From, To: stores records, in large transactions
-	doShip    = "ship"    // returns when the store has everything
-	doGet     = "get"     // IDs → Samples: gets the records one after the other, and compares them
-	doScan    = "scan"    // → Nanoseconds, Bytes, Records: reads everything
-	doRestore = "restore" // Dir, Address, Bucket → Nanoseconds, Peak
-	doSettle  = "settle"  // returns when work in the background has ended, or after a minute
-	doClose   = "close"   // closes the database → CPU: of the program and its own, since doOpen
+	doOpen     = "open"     // Mode, Dir, Address, Bucket, Cache → Nanoseconds
+	doCommit   = "commit"   // Writers, Milliseconds, Microseconds, From → Samples, At, Records
+	doLoad     = "load"     // From, To: stores records, in large transactions
+	doShip     = "ship"     // returns when the store has everything
+	doGet      = "get"      // IDs → Samples: gets the records one after the other, and compares them
+	doScan     = "scan"     // → Nanoseconds, Bytes, Records: reads everything
+	doRestore  = "restore"  // Dir, Address, Bucket → Nanoseconds, Peak
+	doSettle   = "settle"   // returns when work in the background has ended, or after a minute
+	doTakeOver = "takeover" // Dir: the reader becomes the writer → Nanoseconds
+	doClose    = "close"    // closes the database → CPU: of the program and its own, since doOpen
 )
 
 // The modes of an open database.

@@ -167,6 +167,8 @@ func (d *sqliteDatabase) ship(context.Context) error {
 }
 
 // close ends Litestream as its users do, and closes the database.
+func (d *sqliteDatabase) takeOver(context.Context, string) error { return errUnsupported }
+
 func (d *sqliteDatabase) close() error {
 	var err error
 	if d.litestream != nil {

@@ -31,32 +31,34 @@ const (
 
 // Names of the rows.
 const (
-	rowCommit    = "commit"
-	rowCommit99  = "commit_p99"
-	rowCommits   = "commits"
-	rowGroup     = "group"
-	rowRequests  = "group_requests"
-	rowMillion   = "million"
-	rowAsync     = "async"
-	rowAsyncCPU  = "async_cpu"
-	rowLag       = "lag"
-	rowLag99     = "lag_p99"
-	rowIdle      = "idle"
-	rowOpen      = "open"
-	rowOpenTurns = "open_turns"
-	rowOpenAsks  = "open_requests"
-	rowOpenBytes = "open_bytes"
-	rowFirst     = "first_get"
-	rowFirstAsks = "first_get_turns"
-	rowGet       = "get"
-	rowGet99     = "get_p99"
-	rowGetAsks   = "get_requests"
-	rowScan      = "scan"
-	rowScanAsks  = "scan_requests"
-	rowRestore   = "restore"
-	rowMemory    = "restore_memory"
-	rowTakeover  = "takeover"
-	rowTakeTurns = "takeover_turns"
+	rowCommit     = "commit"
+	rowCommit99   = "commit_p99"
+	rowCommits    = "commits"
+	rowGroup      = "group"
+	rowRequests   = "group_requests"
+	rowMillion    = "million"
+	rowAsync      = "async"
+	rowAsyncCPU   = "async_cpu"
+	rowLag        = "lag"
+	rowLag99      = "lag_p99"
+	rowIdle       = "idle"
+	rowOpen       = "open"
+	rowOpenTurns  = "open_turns"
+	rowOpenAsks   = "open_requests"
+	rowOpenBytes  = "open_bytes"
+	rowFirst      = "first_get"
+	rowFirstAsks  = "first_get_turns"
+	rowGet        = "get"
+	rowGet99      = "get_p99"
+	rowGetAsks    = "get_requests"
+	rowScan       = "scan"
+	rowScanAsks   = "scan_requests"
+	rowRestore    = "restore"
+	rowMemory     = "restore_memory"
+	rowTakeover   = "takeover"
+	rowTakeTurns  = "takeover_turns"
+	rowStandby    = "standby"
+	rowStandTurns = "standby_turns"
 )
 
 // Suite returns the suite.
@@ -155,6 +157,8 @@ func restoreRows() []suite.Row {
 		delayed(rowTakeover, ns, "another process becomes the writer, up to its first commit in the"+
 			" store; a tenth of the records"),
 		delayed(rowTakeTurns, times, "round trips of that"),
+		delayed(rowStandby, ns, "the same, by a process that has followed the database"),
+		delayed(rowStandTurns, times, "round trips of that"),
 	}
 }
 
@@ -190,7 +194,7 @@ type plan struct {
 // newPlan returns the plan for the user's settings.
 func newPlan(s suite.Settings) plan {
 	p := plan{
-		delays: delays(), writers: []int{1, 8, 256}, milliseconds: 5_000, pairs: 3, lags: 10_000,
+		delays: delays(), writers: []int{1, 8, 256}, milliseconds: 5_000, pairs: 6, lags: 10_000,
 		idle: 15_000, quiet: 2_000, records: 1_000_000, gets: 500, link: 100e6,
 	}
 	if s.Profile == suite.Quick {

@@ -54,10 +54,10 @@ func measured(t *testing.T, s system, settings suite.Settings) map[suite.At]int 
 
 // cannot are the rows that a system has no samples of.
 var cannot = map[string][]string{
-	"slatedb": {rowAsync, rowAsyncCPU, rowRestore, rowMemory},
+	"slatedb": {rowAsync, rowAsyncCPU, rowRestore, rowMemory, rowStandby, rowStandTurns},
 	"litestream": {rowCommit, rowCommit99, rowCommits, rowGroup, rowRequests, rowMillion, rowOpen,
 		rowOpenTurns, rowOpenAsks, rowOpenBytes, rowFirst, rowFirstAsks, rowGet, rowGet99, rowGetAsks,
-		rowScan, rowScanAsks, rowTakeover, rowTakeTurns},
+		rowScan, rowScanAsks, rowTakeover, rowTakeTurns, rowStandby, rowStandTurns},
 }
 
 func TestTasks_measureEveryRowOfEverySystem(t *testing.T) {

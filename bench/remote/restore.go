@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/stoatdb/stoat/bench/suite"
@@ -14,8 +13,12 @@ func (r *run) restores() error {
 			return err
 		}
 	}
-	if r.job.Wants(rowTakeover, rowTakeTurns) {
-		return supported(r.takeovers())
+	for _, t := range takeovers {
+		if r.job.Wants(t.row, t.turns) {
+			if err := supported(r.takeOver(t)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -65,57 +68,5 @@ func (r *run) look(dir string) error {
 	if err == nil {
 		_, err = r.close(db)
 	}
-	return err
-}
-
-// takeovers measures that another process becomes the writer while the one before still runs.
-func (r *run) takeovers() error {
-	n := max(1, r.plan.records/10)
-	for _, d := range r.plan.delays {
-		p, err := r.serve()
-		if err != nil {
-			return err
-		}
-		before, _, err := r.opened(modeWait, r.folder(), p)
-		if err != nil {
-			return err
-		}
-		if err := before.calls(request{Do: doLoad, To: n}, request{Do: doShip}); err != nil {
-			return err
-		}
-		p.clock.set(d)
-		if err := r.takeover(p, d, n); err != nil {
-			return err
-		}
-		before.Kill()
-	}
-	return nil
-}
-
-// takeover measures that a process becomes the writer of a database of n records, and commits one.
-func (r *run) takeover(p *proxy, d delay, n uint64) error {
-	next, err := r.start()
-	if err != nil {
-		return err
-	}
-	p.take()
-	a, err := next.call(r.request(doOpen, modeWait, r.folder(), p))
-	if err != nil {
-		return err
-	}
-	one, err := next.call(request{Do: doCommit, Writers: 1, Milliseconds: 1, From: n})
-	if err != nil {
-		return err
-	}
-	seen := p.take()
-	if len(one.Samples) == 0 {
-		return errors.New("nothing was committed")
-	}
-	r.record(suite.At{Row: rowTakeover, State: d.name}, a.Nanoseconds+one.Samples[0])
-	r.record(suite.At{Row: rowTakeTurns, State: d.name}, float64(seen.turns()))
-	if _, err := next.call(request{Do: doGet, IDs: r.ids(r.random(), 20, n)}); err != nil {
-		return err
-	}
-	_, err = r.close(next)
 	return err
 }

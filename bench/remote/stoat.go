@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
@@ -31,7 +32,8 @@ func storeOf(r *request) (objstore.Store, error) {
 // stoatDatabase is an open database of ours.
 type stoatDatabase struct {
 	*stoat.DB
-	shipping *remote.DB // nil if it does not ship
+	shipping *remote.DB     // nil if it does not ship
+	reader   *remote.Reader // nil if it is no reader
 	end      func() error
 }
 
@@ -52,7 +54,7 @@ func openStoat(ctx context.Context, r *request) (database, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &stoatDatabase{DB: db.DB, end: db.Close}, nil
+		return &stoatDatabase{DB: db.DB, reader: db, end: db.Close}, nil
 	}
 	var o remote.Options
 	if r.Mode == modeWait {
@@ -96,6 +98,17 @@ func (d *stoatDatabase) ship(ctx context.Context) error {
 		return nil
 	}
 	return d.shipping.Ship(ctx)
+}
+
+func (d *stoatDatabase) takeOver(ctx context.Context, dir string) error {
+	if d.reader == nil {
+		return errors.New("only a reader takes over")
+	}
+	db, err := d.reader.TakeOver(ctx, dir, &remote.Options{Durability: remote.Wait})
+	if err == nil {
+		*d = stoatDatabase{DB: db.DB, shipping: db, end: db.Close}
+	}
+	return err
 }
 
 func (d *stoatDatabase) close() error { return d.end() }
