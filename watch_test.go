@@ -297,7 +297,8 @@ func TestWatch_lagsAfterARestore(t *testing.T) {
 	})
 }
 
-// TestWatch_keepsNothingWhileItWaits wants what was told to be collected while the loop waits.
+// TestWatch_keepsNothingWhileItWaits wants what was told to be collected while the loop waits, once
+// it is in a table.
 func TestWatch_keepsNothingWhileItWaits(t *testing.T) {
 	db := openOn(t, memfs.New(), &stoat.Options{MemoryLimit: 16 << 20})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -321,6 +322,7 @@ func TestWatch_keepsNothingWhileItWaits(t *testing.T) {
 	for range 20 { // more than is kept
 		ok(t, db.Put([]byte("not watched"), make([]byte, 100<<10)))
 	}
+	ok(t, db.Flush())
 	for n := 0; !gone.Load() && n < 1000; n++ {
 		runtime.GC()
 		runtime.Gosched()

@@ -13,7 +13,7 @@ func (r *run) restores() error {
 			return err
 		}
 	}
-	for _, t := range takeovers {
+	for _, t := range takeovers() {
 		if r.job.Wants(t.row, t.turns) {
 			if err := supported(r.takeOver(t)); err != nil {
 				return err

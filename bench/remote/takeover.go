@@ -13,9 +13,11 @@ type takeover struct {
 	prepare func(r *run, before program, p *proxy, n uint64) (next program, q request, err error)
 }
 
-var takeovers = []takeover{
-	{rowTakeover, rowTakeTurns, (*run).newcomer},
-	{rowStandby, rowStandTurns, (*run).standby},
+func takeovers() []takeover {
+	return []takeover{
+		{rowTakeover, rowTakeTurns, (*run).newcomer},
+		{rowStandby, rowStandTurns, (*run).standby},
+	}
 }
 
 // takeOver measures a takeover with each delay, up to the first commit.

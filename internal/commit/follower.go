@@ -48,11 +48,12 @@ type bookmark struct {
 type Batch struct {
 	Commit   uint64 // its number
 	payloads []wal.Payload
+	isKept   bool // it stays valid
 }
 
 // NewBatch returns the batch of a commit, whose payload must not change while it is used.
 func NewBatch(commit uint64, payload []byte) Batch {
-	return Batch{commit, []wal.Payload{{Bytes: payload}}}
+	return Batch{Commit: commit, payloads: []wal.Payload{{Bytes: payload}}}
 }
 
 // Each calls fn for each entry in the order of writing until fn returns an error, which it returns.
@@ -66,6 +67,14 @@ func (b Batch) Each(fn func(key []byte, e keyspace.Entry) error) error {
 	return nil
 }
 
+// Size returns the length of Bytes.
+func (b Batch) Size() (size int) {
+	for _, p := range b.payloads {
+		size += len(p.Bytes)
+	}
+	return size
+}
+
 // Bytes returns the payload of all writes, as [batch.Read] reads it. It must not be modified.
 func (b Batch) Bytes() []byte {
 	if len(b.payloads) == 1 {
@@ -76,6 +85,14 @@ func (b Batch) Bytes() []byte {
 		whole = append(whole, p.Bytes...)
 	}
 	return whole
+}
+
+// Keep returns Bytes for longer than the batch is valid. They must not be modified.
+func (b Batch) Keep() []byte {
+	if b.isKept || len(b.payloads) > 1 {
+		return b.Bytes()
+	}
+	return slices.Clone(b.Bytes())
 }
 
 // Follow returns a follower. From now on commits are kept for it, within bounds.
@@ -149,7 +166,9 @@ func (f *Follower) Through(
 			err = ErrLagged
 		default:
 			seen++
-			err = fn(NewBatch(seen, payload))
+			b := NewBatch(seen, payload)
+			b.isKept = true
+			err = fn(b)
 		}
 	}
 	return err
@@ -229,7 +248,7 @@ func (f *Follower) replaySegment(
 		}
 		last := payloads[len(payloads)-1]
 		f.read = bookmark{number, commit, last.At + int64(len(last.Bytes))}
-		if stopped = fn(Batch{commit, payloads}); stopped == nil && commit == through {
+		if stopped = fn(Batch{Commit: commit, payloads: payloads}); stopped == nil && commit == through {
 			stopped = errThrough
 		}
 		return stopped

@@ -311,3 +311,29 @@ func TestFollower_isNotToldOfWhatIsNotDurable(t *testing.T) {
 		}
 	})
 }
+
+// What is kept of a batch stays, whether it comes from memory or from the log.
+func TestBatch_keepsWhatIsReadAfterwards(t *testing.T) {
+	for _, limit := range []int64{0, 1 << 20} {
+		c := durable
+		c.KeptBytes = limit
+		d := newDatabase(t, memfs.New(), c)
+		f := d.follow(t)
+		for i := range 20 {
+			d.commit(t, fmt.Sprint("word ", i))
+		}
+		var kept [][]byte
+		ok(t, f.Through(t.Context(), 0, 20, func(b Batch) error {
+			if p := b.Keep(); b.Size() != len(p) {
+				t.Errorf("the size is %d, but %d bytes are kept", b.Size(), len(p))
+			}
+			kept = append(kept, b.Keep())
+			return nil
+		}))
+		for i, payload := range kept {
+			if got, want := wordsOf(t, NewBatch(1, payload)), fmt.Sprint("word ", i); got != want {
+				t.Errorf("of commit %d, %q is kept, want %q", i+1, got, want)
+			}
+		}
+	}
+}

@@ -133,7 +133,7 @@ func wantLogged(t testing.TB, files vfs.Files, want ...string) {
 	var got []string
 	_, err := wal.Replay(files, "db", 1, identity, 0,
 		func(commit uint64, payloads []wal.Payload) error {
-			got = append(got, wordsOf(t, Batch{commit, payloads}))
+			got = append(got, wordsOf(t, Batch{Commit: commit, payloads: payloads}))
 			return nil
 		})
 	ok(t, err)

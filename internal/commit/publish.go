@@ -1,11 +1,17 @@
 package commit
 
-import "github.com/stoatdb/stoat/internal/memtable"
+import (
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/memtable"
+)
 
 // Adopt makes visible a commit that was made elsewhere, the next one, and the tree that it makes.
 // It is for pipelines without a log.
 func (p *Pipeline) Adopt(commit uint64, root memtable.Root, payload []byte) {
-	p.recent.add(commit, [][]byte{payload})
+	if p.recent.isFollowed() {
+		p.recent.add(commit, [][]byte{slices.Clone(payload)})
+	}
 	p.newest.Store(commit)
 	p.publish(commit, root)
 }

@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -37,4 +38,17 @@ func TestSyncThrough_needsNoLogForACommitInTables(t *testing.T) {
 	ok(t, d.SyncThrough(2))
 	d.Skip(2)
 	ok(t, d.SyncThrough(2))
+}
+
+func TestAdopt_leavesThePayloadToTheCaller(t *testing.T) {
+	d := newDatabase(t, memfs.New(), Config{Volatile: true, KeptBytes: 1 << 20})
+	f := d.follow(t)
+	edit := d.edit("a")
+	payload := slices.Concat(edit.Pending()...)
+	d.Adopt(1, edit.Commit(), payload)
+	clear(payload)
+	all, err := told(t, f, 0, 1)
+	if !slices.Equal(all, []string{"a"}) || !errors.Is(err, errEnough) {
+		t.Errorf("told is %q: %v", all, err)
+	}
 }

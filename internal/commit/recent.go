@@ -1,14 +1,15 @@
 package commit
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
 
-// recent holds copies of the newest commits, and is where followers wait for more.
+// recent holds the writes of the newest commits, and is where followers wait for more.
 //
-// While there are followers, every commit leaves a copy of its writes here; as many of the newest
-// are kept as fit the limit. Without followers, a commit costs two more atomic loads. A follower
+// While there are followers, every commit leaves its writes here; as many of the newest are kept as
+// fit the limit. Without followers, a commit costs two more atomic loads. A follower
 // holds the mutex, shared with others, to take a commit out, never while it delivers one. What slow
 // ones miss here, they read from the log.
 type recent struct {
@@ -43,9 +44,9 @@ func (r *recent) leave() {
 // restartLocked forgets all commits; the next one that can be kept is the given one.
 func (r *recent) restartLocked(next uint64) { r.first, r.commits, r.bytes = next, nil, 0 }
 
-// add keeps a copy of a commit's payloads, if there are followers; a commit in tables has none. It
-// must come before the commit is visible, or followers look for it in the log. Only the appender
-// may call it, in commit order.
+// add keeps a commit's payloads, which never change, if there are followers; a commit in tables has
+// none. A single one is kept as it is, with the memory around it. It must come before the commit is
+// visible, or followers look for it in the log. Only the appender may call it, in commit order.
 func (r *recent) add(commit uint64, payloads [][]byte) {
 	if !r.isFollowed() {
 		return
@@ -55,18 +56,20 @@ func (r *recent) add(commit uint64, payloads [][]byte) {
 	for _, p := range payloads {
 		size += len(p)
 	}
-	if int64(size)+keptOverhead <= r.limit && size > 0 {
-		whole = make([]byte, 0, size)
-		for _, p := range payloads {
-			whole = append(whole, p...)
-		}
+	isKept := int64(size)+keptOverhead <= r.limit
+	switch {
+	case !isKept || size == 0:
+	case len(payloads) == 1:
+		whole = slices.Clip(payloads[0])
+	default:
+		whole = slices.Concat(payloads...)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.isFollowed() { // any more
 		return
 	}
-	if int64(size)+keptOverhead > r.limit {
+	if !isKept {
 		r.restartLocked(commit + 1) // it is in the log
 		return
 	}

@@ -76,3 +76,14 @@ func TestRecent_doesWithoutWhatIsTooLarge(t *testing.T) {
 		t.Error("a commit is kept across a gap")
 	}
 }
+
+func TestRecent_keepsASinglePayloadWithoutACopy(t *testing.T) {
+	f := &recent{limit: 1000}
+	f.followers.Add(1)
+	payload := make([]byte, 3, 100)
+	f.add(1, [][]byte{payload})
+	got, _ := f.get(1)
+	if &got[0] != &payload[0] || cap(got) != len(payload) {
+		t.Errorf("kept are %p of %d bytes, want %p of %d", got, cap(got), payload, len(payload))
+	}
+}

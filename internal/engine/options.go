@@ -105,6 +105,10 @@ const (
 	// recentShare of the memory limit, as a divisor, is for the newest commits while there are
 	// followers.
 	recentShare = 32
+	// shippedBytes is what the newest commits of a database that is shipped may take at least, up to
+	// four such shares: those of two objects of the log and of some time. What is missing is read from
+	// the log, all that is shipped at once.
+	shippedBytes = 10 << 20
 	// cacheShare of the live memory, as a divisor, is what decoded blocks may always take.
 	cacheShare = 8
 )
@@ -145,4 +149,10 @@ func (o Options) withDefaults() Options {
 func (o *Options) heapBytes() int64 { return o.MemoryLimit / heapShare }
 
 // recentBytes returns how much memory the newest commits take while there are followers.
-func (o *Options) recentBytes() int64 { return o.MemoryLimit / recentShare }
+func (o *Options) recentBytes() int64 {
+	share := o.MemoryLimit / recentShare
+	if o.Shipper == nil {
+		return share
+	}
+	return max(share, min(shippedBytes, 4*share))
+}

@@ -225,3 +225,15 @@ func TestRebuild_thatFailsCanBeRepeated(t *testing.T) {
 	ok(t, Rebuild(t.Context(), disk, "db", p))
 	wantWords(t, mustOpen(t, disk, calm()), "a", "b", "c")
 }
+
+func TestOptions_keepWhatIsShipped(t *testing.T) {
+	for _, c := range []struct{ limit, alone, shipped int64 }{
+		{16 << 20, 512 << 10, 2 << 20}, {128 << 20, 4 << 20, 10 << 20}, {1 << 30, 32 << 20, 32 << 20},
+	} {
+		alone, shipped := Options{MemoryLimit: c.limit}, Options{MemoryLimit: c.limit, Shipper: &porter{}}
+		if alone.recentBytes() != c.alone || shipped.recentBytes() != c.shipped {
+			t.Errorf("of a limit of %d, commits may take %d, and %d if they are shipped; want %d, %d",
+				c.limit, alone.recentBytes(), shipped.recentBytes(), c.alone, c.shipped)
+		}
+	}
+}

@@ -46,26 +46,28 @@ func NewCodec() (*Codec, error) {
 // ErrTooLarge reports what is too much for one object.
 var ErrTooLarge = errors.New("too much for one object")
 
-// seal returns an object of a version with this payload, compressed if that makes it smaller and
-// readers accept it.
-func (c *Codec) seal(h *Header, k kind, version uint32, payload []byte) ([]byte, error) {
+// seal makes an object of a version, of room for a header and the payload behind it, which is
+// compressed if that makes it smaller and readers accept it. The result may share the memory of
+// object.
+func (c *Codec) seal(h *Header, k kind, version uint32, object []byte) ([]byte, error) {
+	payload := object[HeaderBytes:]
 	if len(payload) > rawMax {
 		return nil, fmt.Errorf("encode %s %d: its payload has %d bytes, at most %d: %w", k, h.Number,
 			len(payload), rawMax, ErrTooLarge)
 	}
 	rawBytes := 0
 	if len(payload) >= compressBytes && !block.LooksRandom(payload) {
-		small := c.encoder.EncodeAll(payload, nil)
-		if len(small) < len(payload) && len(payload) <= k.expandedMax(len(small)) {
-			payload, rawBytes = small, len(payload)
+		small := c.encoder.EncodeAll(payload, make([]byte, HeaderBytes))
+		if len(small) < len(object) && len(payload) <= k.expandedMax(len(small)-HeaderBytes) {
+			object, rawBytes = small, len(payload)
 		}
 	}
-	if size := HeaderBytes + len(payload); size > storedMax {
-		return nil, fmt.Errorf("encode %s %d: it has %d bytes, at most %d: %w", k, h.Number, size,
-			storedMax, ErrTooLarge)
+	if len(object) > storedMax {
+		return nil, fmt.Errorf("encode %s %d: it has %d bytes, at most %d: %w", k, h.Number,
+			len(object), storedMax, ErrTooLarge)
 	}
-	object := make([]byte, 0, HeaderBytes+len(payload))
-	return append(h.append(object, k, version, payload, rawBytes), payload...), nil
+	h.put(object, k, version, rawBytes)
+	return object, nil
 }
 
 // open returns the header and the decompressed payload of an object.

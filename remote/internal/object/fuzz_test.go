@@ -11,7 +11,8 @@ import (
 
 // sealed returns an object of a version with any payload, with a valid header.
 func sealed(h Header, k kind, version uint32, payload []byte, size uint32) []byte {
-	p := append(h.append(nil, k, version, payload, 0), payload...)
+	p := append(make([]byte, HeaderBytes), payload...)
+	h.put(p, k, version, 0)
 	binary.LittleEndian.PutUint32(p[sizeAt:], size)
 	resum(p)
 	return p

@@ -32,7 +32,7 @@ func TestLog_withAnEditMayBeLarge(t *testing.T) {
 	if _, err := c.EncodeLog(l); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("with commits, which would wait for it: %v", err)
 	}
-	p, err = c.seal(&l.Header, logKind, version, l.payload())
+	p, err = c.seal(&l.Header, logKind, version, l.unsealed())
 	check(t, err)
 	if _, err := c.DecodeLog("log/2", p); !errors.Is(err, corrupt.Err) {
 		t.Errorf("with commits, it is decoded: %v", err)

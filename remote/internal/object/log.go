@@ -71,16 +71,16 @@ const logRawMax = 2 * LogBytesMax
 // [LogBytesMax], or [EditBytesMax] with an edit and no commits, the error is ErrTooLarge.
 func (c *Codec) EncodeLog(l *Log) ([]byte, error) {
 	err := errors.Join(l.check(logKind), l.verify())
-	var payload, p []byte
+	var unsealed, p []byte
 	if err == nil {
-		payload = l.payload()
-		err = l.fits(len(payload), 0)
+		unsealed = l.unsealed()
+		err = l.fits(len(unsealed)-HeaderBytes, 0)
 	}
 	if err == nil {
-		p, err = c.seal(&l.Header, logKind, l.version(), payload)
+		p, err = c.seal(&l.Header, logKind, l.version(), unsealed)
 	}
 	if err == nil {
-		err = l.fits(len(payload), len(p))
+		err = l.fits(len(unsealed)-HeaderBytes, len(p))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encode log object %d: %w", l.Number, err)
@@ -100,28 +100,30 @@ func (l *Log) fits(rawBytes, storedBytes int) error {
 	return fmt.Errorf("%d bytes, %d stored: %w", rawBytes, storedBytes, ErrTooLarge)
 }
 
-func (l *Log) payload() (payload []byte) {
+// unsealed returns room for the header, and the payload.
+func (l *Log) unsealed() []byte {
+	object := make([]byte, HeaderBytes)
 	if l.Claim != nil {
-		payload = appendPart(payload, partClaim, l.Claim.append(nil))
+		object = appendPart(object, partClaim, l.Claim.append(nil))
 	}
 	if l.Barrier {
-		payload = appendPart(payload, partBarrier, nil)
+		object = appendPart(object, partBarrier, nil)
 	}
 	for i := range l.Parts {
 		switch p := &l.Parts[i]; {
 		case p.Commits != nil:
-			payload = p.Commits.appendPart(payload)
+			object = p.Commits.appendPart(object)
 		case p.Edit != nil:
-			payload = appendPart(payload, partEdit, manifest.AppendEdit(nil, p.Edit))
+			object = appendPart(object, partEdit, manifest.AppendEdit(nil, p.Edit))
 		case p.Origin != nil && *p.Origin == Origin{}:
-			payload = appendPart(payload, partOrigin, nil)
+			object = appendPart(object, partOrigin, nil)
 		case p.Origin != nil:
-			payload = appendPart(payload, partOrigin, p.Origin.append(nil))
+			object = appendPart(object, partOrigin, p.Origin.append(nil))
 		default:
-			payload = appendPart(payload, partBound, binary.AppendUvarint(nil, p.Bound))
+			object = appendPart(object, partBound, binary.AppendUvarint(nil, p.Bound))
 		}
 	}
-	return payload
+	return object
 }
 
 func appendPart(dst []byte, kind byte, body []byte) []byte {

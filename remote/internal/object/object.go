@@ -96,14 +96,10 @@ type Header struct {
 	Time     uint64 // in milliseconds since 1970 by the writer's clock; never less than before
 }
 
-// append encodes the header of an object of a version with this payload, which was compressed from
-// rawBytes, or was not if that is 0.
-func (h *Header) append(
-	dst []byte, k kind, version uint32, payload []byte, rawBytes int,
-) []byte {
-	at := len(dst)
-	dst = append(dst, make([]byte, HeaderBytes)...)
-	p := dst[at:]
+// put encodes the header of an object of a version into its beginning. Its payload was compressed
+// from rawBytes, or was not if that is 0.
+func (h *Header) put(p []byte, k kind, version uint32, rawBytes int) {
+	payload := p[HeaderBytes:]
 	copy(p, k)
 	binary.LittleEndian.PutUint32(p[versionAt:], version)
 	copy(p[databaseAt:], h.Database[:])
@@ -116,7 +112,6 @@ func (h *Header) append(
 	binary.LittleEndian.PutUint32(p[sizeAt:], uint32(rawBytes))
 	binary.LittleEndian.PutUint32(p[payloadAt:], checksum.Of(payload))
 	binary.LittleEndian.PutUint32(p[sumAt:], checksum.Of(p[:sumAt]))
-	return dst
 }
 
 // parse returns the header and the stored payload of the object in p, which has the given name, and

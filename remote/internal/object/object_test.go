@@ -148,7 +148,7 @@ func TestLog_hasALargestSize(t *testing.T) {
 	if _, err := c.EncodeLog(l); err == nil {
 		t.Error("a larger one is encoded")
 	}
-	p, err = c.seal(&l.Header, logKind, version, l.payload())
+	p, err = c.seal(&l.Header, logKind, version, l.unsealed())
 	check(t, err)
 	if _, err := c.DecodeLog("log/2", p); !errors.Is(err, corrupt.Err) {
 		t.Errorf("a larger one is decoded: %v", err)
@@ -212,7 +212,7 @@ func TestState_isRefusedIfNoLogAmountsToIt(t *testing.T) {
 		if _, err := c.EncodeState(s); err == nil {
 			t.Errorf("change %d: it is encoded", i)
 		}
-		p, err := c.seal(&s.Header, stateKind, version, s.payload())
+		p, err := c.seal(&s.Header, stateKind, version, s.unsealed())
 		check(t, err)
 		if _, err := c.DecodeState("state/1", p); !errors.Is(err, corrupt.Err) {
 			t.Errorf("change %d: %v", i, err)
@@ -252,7 +252,7 @@ func TestLog_isRefusedIfNoWriterMakesIt(t *testing.T) {
 		if _, err := c.EncodeLog(l); err == nil {
 			t.Errorf("change %d: it is encoded", i)
 		}
-		p, err := c.seal(&l.Header, logKind, l.version(), l.payload())
+		p, err := c.seal(&l.Header, logKind, l.version(), l.unsealed())
 		check(t, err)
 		if _, err := c.DecodeLog("log/1", p); !errors.Is(err, corrupt.Err) {
 			t.Errorf("change %d: %v", i, err)
@@ -314,8 +314,8 @@ func TestState_expandsLittle(t *testing.T) {
 	c := newCodec(t)
 	h := exampleState().Header
 	zeros := make([]byte, 64<<20)
-	small := c.encoder.EncodeAll(zeros, nil)
-	p := append(h.append(nil, stateKind, version, small, len(zeros)), small...)
+	p := c.encoder.EncodeAll(zeros, make([]byte, HeaderBytes))
+	h.put(p, stateKind, version, len(zeros))
 	if _, err := c.DecodeState("state/5", p); !errors.Is(err, corrupt.Err) ||
 		!strings.Contains(err.Error(), "expand") {
 		t.Errorf("%d bytes of zeros in %d: %v", len(zeros), len(p), err)
@@ -339,9 +339,9 @@ func TestState_isRefusedWithAnEmptyField(t *testing.T) {
 	s := exampleState()
 	s.Pending, s.Commit = nil, s.Version.LastCommit
 	s.Void, s.Bound, s.Retired, s.Ends = nil, 0, nil, nil
-	payload := s.payload()
+	unsealed := s.unsealed()
 	for _, tag := range []byte{tagEnds, tagRetired, tagBound, tagVoid} {
-		p, err := c.seal(&s.Header, stateKind, version, append(bytes.Clone(payload), tag, 0))
+		p, err := c.seal(&s.Header, stateKind, version, append(bytes.Clone(unsealed), tag, 0))
 		check(t, err)
 		if _, err := c.DecodeState("state/5", p); !errors.Is(err, corrupt.Err) {
 			t.Errorf("field %d: %v", tag, err)

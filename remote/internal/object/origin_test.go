@@ -99,7 +99,7 @@ func TestOrigin_isRefusedIfNoWriterMakesIt(t *testing.T) {
 		if _, err := c.EncodeLog(l); err == nil {
 			t.Errorf("change %d: it is encoded", i)
 		}
-		p, err := c.seal(&l.Header, logKind, l.version(), l.payload())
+		p, err := c.seal(&l.Header, logKind, l.version(), l.unsealed())
 		check(t, err)
 		if _, err := c.DecodeLog("log/1", p); !errors.Is(err, corrupt.Err) {
 			t.Errorf("change %d: %v", i, err)
@@ -125,14 +125,14 @@ func TestOrigin_hasTheVersionOfItsObject(t *testing.T) {
 		}
 	}
 	for _, l := range []*Log{exampleClone(), exampleOldClone(), exampleClaim(), exampleParts()} {
-		p, err := c.seal(&l.Header, logKind, 3-l.version(), l.payload())
+		p, err := c.seal(&l.Header, logKind, 3-l.version(), l.unsealed())
 		check(t, err)
 		if _, err := c.DecodeLog("log/1", p); !errors.Is(err, corrupt.Err) {
 			t.Errorf("a log object of the other version: %v", err)
 		}
 	}
 	for _, s := range []*State{state, old, exampleState()} {
-		p, err := c.seal(&s.Header, stateKind, 3-s.Origin.version(), s.payload())
+		p, err := c.seal(&s.Header, stateKind, 3-s.Origin.version(), s.unsealed())
 		check(t, err)
 		if _, err := c.DecodeState("state/5", p); !errors.Is(err, corrupt.Err) {
 			t.Errorf("a state of the other version: %v", err)

@@ -90,36 +90,38 @@ func (c *Codec) EncodeState(s *State) ([]byte, error) {
 	if err := errors.Join(s.check(stateKind), s.verify()); err != nil {
 		return nil, fmt.Errorf("encode state %d: %w", s.Number, err)
 	}
-	return c.seal(&s.Header, stateKind, s.Origin.version(), s.payload())
+	return c.seal(&s.Header, stateKind, s.Origin.version(), s.unsealed())
 }
 
-func (s *State) payload() []byte {
-	payload := appendBytes([]byte{tagVersion}, manifest.AppendVersion(nil, s.Version))
-	payload = appendField(payload, tagCommit, s.Commit)
-	payload = appendField(payload, tagPending, uint64(len(s.Pending)))
+// unsealed returns room for the header, and the payload.
+func (s *State) unsealed() []byte {
+	object := append(make([]byte, HeaderBytes), tagVersion)
+	object = appendBytes(object, manifest.AppendVersion(nil, s.Version))
+	object = appendField(object, tagCommit, s.Commit)
+	object = appendField(object, tagPending, uint64(len(s.Pending)))
 	for _, p := range s.Pending {
-		payload = appendUvarints(payload, p.Number, p.Last)
+		object = appendUvarints(object, p.Number, p.Last)
 	}
-	payload = appendField(payload, tagClaims, uint64(len(s.Claims)))
+	object = appendField(object, tagClaims, uint64(len(s.Claims)))
 	for _, p := range s.Claims {
-		payload = append(appendUvarints(payload, p.Number, p.Epoch, p.Window), p.ID[:]...)
+		object = append(appendUvarints(object, p.Number, p.Epoch, p.Window), p.ID[:]...)
 	}
-	payload = appendField(payload, tagEnds, uint64(len(s.Ends)))
+	object = appendField(object, tagEnds, uint64(len(s.Ends)))
 	for _, b := range s.Ends {
-		payload = binary.LittleEndian.AppendUint64(payload, b.Branch)
-		payload = binary.AppendUvarint(payload, b.End)
+		object = binary.LittleEndian.AppendUint64(object, b.Branch)
+		object = binary.AppendUvarint(object, b.End)
 	}
-	payload = appendField(payload, tagRetired, uint64(len(s.Retired)))
+	object = appendField(object, tagRetired, uint64(len(s.Retired)))
 	for _, r := range s.Retired {
-		payload = appendUvarints(payload, r.At, uint64(r.Kind), r.File)
+		object = appendUvarints(object, r.At, uint64(r.Kind), r.File)
 	}
-	payload = appendField(payload, tagBound, s.Bound)
-	payload = appendField(payload, tagVoid, uint64(len(s.Void)))
-	payload = appendUvarints(payload, s.Void...)
+	object = appendField(object, tagBound, s.Bound)
+	object = appendField(object, tagVoid, uint64(len(s.Void)))
+	object = appendUvarints(object, s.Void...)
 	if s.Origin != nil {
-		payload = s.Origin.append(append(payload, tagOrigin))
+		object = s.Origin.append(append(object, tagOrigin))
 	}
-	return payload
+	return object
 }
 
 // appendField appends a tag and a number, unless that is zero.

@@ -210,12 +210,12 @@ func (s *Shipper) collect(
 	bytes := 0
 	c := &object.Commits{First: after + 1}
 	err = s.follower.Through(ctx, after, through, func(b commit.Batch) error {
-		p := b.Bytes()
-		if len(p) > batchBytes || bytes+len(p) > partsBytes && bytes > 0 {
+		size := b.Size()
+		if size > batchBytes || bytes+size > partsBytes && bytes > 0 {
 			return errFull
 		}
-		c.Batches = append(c.Batches, append([]byte(nil), p...))
-		bytes += len(p)
+		c.Batches = append(c.Batches, b.Keep())
+		bytes += size
 		return nil
 	})
 	switch {
