@@ -153,6 +153,9 @@ func parseRequest(h http.Header) (r *signedRequest, err error) {
 	if r.device, err = ParseDeviceID(h.Get(headerDevice)); err != nil {
 		return nil, fmt.Errorf("%s: %w", headerDevice, err)
 	}
+	if r.device == (DeviceID{}) { // anybody can sign with that key
+		return nil, fmt.Errorf("%s is zero: %w", headerDevice, ErrInvalid)
+	}
 	if r.audience, err = ParseDeviceID(h.Get(headerAudience)); err != nil {
 		return nil, fmt.Errorf("%s: %w", headerAudience, err)
 	}

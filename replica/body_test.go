@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,11 +66,15 @@ func TestAttack14_requestsWithoutEnd(t *testing.T) {
 	}
 	forged := stranger.signedRequest(about(stranger))
 	forged.Header.Set(headerDevice, server.space.device.ID().String())
+	zeros := stranger.signedRequest(about(stranger)) // anybody can sign with that key
+	zeros.Header.Set(headerDevice, DeviceID{}.String())
+	zeros.Header.Set(headerSignature, "01"+strings.Repeat("00", 63))
 	for name, c := range map[string]struct {
 		r      *http.Request
 		most   int
 		status int
 	}{
+		"of zeros":    {zeros, 0, http.StatusUnauthorized},
 		"nobody's":    {httptest.NewRequest(http.MethodPost, "/", nil), 0, http.StatusUnauthorized},
 		"in its name": {forged, 0, http.StatusUnauthorized},
 		"of no file":  {server.signedRequest(nil), postFirst, http.StatusBadRequest},

@@ -8,6 +8,8 @@ import (
 )
 
 // Device is a key that signs what one device writes. It is immutable and safe for concurrent use.
+// The zero Device has no key, and what needs one fails with an error: use [NewDevice] or
+// [LoadDevice].
 type Device struct{ key ed25519.PrivateKey }
 
 // DeviceID is the public key of a device.
@@ -31,11 +33,36 @@ func LoadDevice(key []byte) (*Device, error) {
 	return &Device{ed25519.NewKeyFromSeed(key)}, nil
 }
 
-// Key returns the secret key, 32 bytes. Anybody who has it can write in the name of the device.
-func (d *Device) Key() []byte { return d.key.Seed() }
+// errKeyless reports the zero Device.
+var errKeyless = errors.New("the Device has no key: make it with NewDevice or LoadDevice")
 
-// ID returns the public key.
-func (d *Device) ID() DeviceID { return DeviceID(d.key[ed25519.SeedSize:]) }
+// check returns an error unless the device is there and can sign.
+func (d *Device) check() error {
+	if d == nil {
+		return errNoDevice
+	}
+	if len(d.key) == 0 {
+		return errKeyless
+	}
+	return nil
+}
+
+// Key returns the secret key, 32 bytes. Anybody who has it can write in the name of the device. Of
+// the zero Device, it is nil.
+func (d *Device) Key() []byte {
+	if len(d.key) == 0 {
+		return nil
+	}
+	return d.key.Seed()
+}
+
+// ID returns the public key. Of the zero Device, it is zero.
+func (d *Device) ID() (id DeviceID) {
+	if len(d.key) > 0 {
+		copy(id[:], d.key[ed25519.SeedSize:])
+	}
+	return id
+}
 
 // SpaceID identifies a space, on all replicas.
 type SpaceID [32]byte

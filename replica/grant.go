@@ -35,25 +35,6 @@ const (
 	Checkpoint = Right(entry.RightCheckpoint)
 )
 
-// Principal is to whom a right is granted: a [DeviceID], or [Anyone].
-type Principal interface {
-	// principal returns the principal as acts have it.
-	principal() entry.Principal
-}
-
-// everyone is the principal that every device is.
-type everyone uint8
-
-// Anyone stands for every device, also those that come later.
-const Anyone everyone = 0
-
-func (everyone) principal() entry.Principal { return entry.Principal{Anyone: true} }
-
-func (id DeviceID) principal() entry.Principal { return entry.Principal{Device: id} }
-
-// String returns "anyone".
-func (everyone) String() string { return "anyone" }
-
 // Scope is the part of a space to which a grant extends: collections, or some of what is in them.
 // Its methods return narrower scopes. Limits to keys, fields and deletions are for writing; reading
 // is by whole collections.
@@ -179,11 +160,18 @@ func (s *Space) Grant(tx *stoat.Tx, to Principal, right Right, scopes ...Scope) 
 }
 
 func (s *Space) grant(tx *stoat.Tx, to Principal, right Right, scopes []Scope) error {
+	g := &entry.Grant{Right: entry.Right(right)}
+	var err error
+	if g.To, err = principalOf(to); err == nil && g.To == (entry.Principal{}) {
+		err = errNobody // anybody can sign with that key
+	}
+	if err != nil {
+		return fmt.Errorf("grant: %w", err)
+	}
 	a, err := s.act(tx)
 	if err != nil {
 		return err
 	}
-	g := &entry.Grant{To: to.principal(), Right: entry.Right(right)}
 	if g.Scope, err = areasOf(scopes); err != nil {
 		return fmt.Errorf("grant: %w", err)
 	}
@@ -220,7 +208,11 @@ func areasOf(scopes []Scope) (all []entry.Area, err error) {
 // counts; nothing that arrives later does, whatever time it has. A device may end what was granted
 // below a grant that it holds, and a root everything.
 func (s *Space) Revoke(tx *stoat.Tx, from Principal) error {
-	return wrap(s.name, s.revokeAll(tx, from.principal()))
+	of, err := principalOf(from)
+	if err != nil {
+		return wrap(s.name, fmt.Errorf("revoke: %w", err))
+	}
+	return wrap(s.name, s.revokeAll(tx, of))
 }
 
 func (s *Space) revokeAll(tx *stoat.Tx, from entry.Principal) error {

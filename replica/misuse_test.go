@@ -182,3 +182,50 @@ func TestSync_isEndedAtAnyMoment(t *testing.T) {
 		}
 	}
 }
+
+// A device or a principal that is not set is an error wherever one can be given.
+func TestUnset_isAnError(t *testing.T) {
+	a := newPeer(t, nil)
+	for _, device := range []*Device{nil, {}} {
+		opts := &Options{Device: device}
+		_, created := Create(a.db, "new", opts)
+		_, joined := Join(a.db, "new", a.space.ID(), opts)
+		_, dialled := Dial(t.Context(), "localhost:1", device, DeviceID{1})
+		for _, err := range []error{created, joined, dialled} {
+			if err == nil || !strings.Contains(err.Error(), "NewDevice") {
+				t.Errorf("%v: got %v", device, err)
+			}
+		}
+	}
+	if _, err := Open(a.db, "team", &Options{Device: &Device{}}); !errors.Is(err, errKeyless) {
+		t.Errorf("got %v", err)
+	}
+	if none := (&Device{}); none.ID() != (DeviceID{}) || none.Key() != nil {
+		t.Error("no device has a key")
+	}
+	if _, err := Create(a.db, "new", &Options{Device: a.space.device,
+		Roots: []DeviceID{a.space.device.ID(), {}}}); err == nil {
+		t.Error("nobody founds a space")
+	}
+	before := len(a.grants())
+	var none *DeviceID
+	for _, to := range []Principal{nil, none} {
+		if err := a.db.Update(func(tx *stoat.Tx) error {
+			return a.space.Revoke(tx, to)
+		}); !errors.Is(err, errNobody) {
+			t.Errorf("revoke: got %v", err)
+		}
+	}
+	for _, to := range []Principal{nil, none, DeviceID{}} {
+		if err := a.db.Update(func(tx *stoat.Tx) error {
+			return a.space.Grant(tx, to, Write)
+		}); !errors.Is(err, errNobody) {
+			t.Errorf("grant: got %v", err)
+		}
+	}
+	device := DeviceID{7}
+	a.update(func(tx *stoat.Tx) error { return a.space.Grant(tx, &device, Write) })
+	if n := len(a.grants()); n != before+1 {
+		t.Errorf("%d grants, and there were %d", n, before)
+	}
+}

@@ -110,8 +110,11 @@ var errNoDevice = errors.New("Options.Device is not set: use NewDevice or LoadDe
 // Create creates a space under a name that is local to this database, and a log for the device.
 // Other replicas join it by its [Space.ID].
 func Create(db *stoat.DB, name string, opts *Options) (*Space, error) {
-	if opts == nil || opts.Device == nil {
-		return nil, wrap(name, errNoDevice)
+	if opts == nil {
+		opts = &Options{}
+	}
+	if err := opts.Device.check(); err != nil {
+		return nil, wrap(name, err)
 	}
 	about, err := opts.founding()
 	if err != nil {
@@ -154,6 +157,9 @@ func (o *Options) founding() (*entry.Space, error) {
 			entry.RootsMax)
 	}
 	for i := range about.Roots {
+		if about.Roots[i] == (DeviceID{}) { // anybody can sign with that key
+			return nil, errors.New("Options.Roots has a device that is not set")
+		}
 		if i > 0 && about.Roots[i] == about.Roots[i-1] {
 			return nil, fmt.Errorf("Options.Roots has the device %s twice", DeviceID(about.Roots[i]))
 		}
@@ -164,8 +170,11 @@ func (o *Options) founding() (*entry.Space, error) {
 // Join creates a replica of a space that exists elsewhere. What others wrote arrives with the
 // first [Sync]; only then it can be written to, because only then it is known who may.
 func Join(db *stoat.DB, name string, id SpaceID, opts *Options) (*Space, error) {
-	if opts == nil || opts.Device == nil {
-		return nil, wrap(name, errNoDevice)
+	if opts == nil {
+		opts = &Options{}
+	}
+	if err := opts.Device.check(); err != nil {
+		return nil, wrap(name, err)
 	}
 	return found(db, name, entry.Hash(id), nil, opts)
 }
@@ -225,6 +234,11 @@ func found(
 func Open(db *stoat.DB, name string, opts *Options) (*Space, error) {
 	if opts == nil {
 		opts = &Options{}
+	}
+	if opts.Device != nil {
+		if err := opts.Device.check(); err != nil {
+			return nil, wrap(name, err)
+		}
 	}
 	s := newSpace(db, name, opts)
 	continues := false

@@ -40,8 +40,8 @@ const (
 // error is [ErrPeerKey] if another device answers. The caller passes the connection to [Sync],
 // which binds the session to it.
 func Dial(ctx context.Context, addr string, device *Device, peer DeviceID) (*Conn, error) {
-	if device == nil {
-		return nil, errNoDevice
+	if err := device.check(); err != nil {
+		return nil, err
 	}
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {

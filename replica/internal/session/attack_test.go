@@ -36,6 +36,13 @@ func (a *attacker) raw(p []byte) { _, _ = a.conn.Write(p) }
 // greet does the handshake.
 func (a *attacker) greet() {
 	a.t.Helper()
+	a.hear()
+	a.write(frameAuth, a.auth().append(nil))
+}
+
+// hear exchanges the first frames of the handshake.
+func (a *attacker) hear() {
+	a.t.Helper()
 	a.write(frameHello, a.own.append(nil))
 	_, p, err := readFrame(a.in, func() {})
 	if err != nil {
@@ -46,7 +53,6 @@ func (a *attacker) greet() {
 		a.t.Fatal(err)
 	}
 	a.theirs = *theirs
-	a.write(frameAuth, a.auth().append(nil))
 }
 
 // auth returns an auth that is good.

@@ -110,6 +110,9 @@ func (s *Session) check(a *auth) error {
 		return ErrNoSpace
 	}
 	var audience, zero [keySize]byte
+	if a.key == zero {
+		return broken("its key is none: anybody can sign with it")
+	}
 	if a.flags&flagOnly != 0 {
 		audience = found.Key()
 	}

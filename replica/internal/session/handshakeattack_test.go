@@ -10,6 +10,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/stoatdb/stoat/replica/internal/seal"
 )
 
 // relayed has a session of two sides whose frames an attacker may change.
@@ -109,6 +111,24 @@ func TestAttack19_wrongPeerAndEcho(t *testing.T) {
 	go func() { _, _ = io.Copy(y, y) }()
 	if err := New(config(a)).Run(context.Background(), x); !errors.Is(err, ErrPeer) {
 		t.Errorf("an echo: %v", err)
+	}
+}
+
+// Anybody can sign with the key of zeros. It stands for no device, so it must not be one.
+func TestAttack19_theKeyThatAnybodyHas(t *testing.T) {
+	err := attack(t, config(newMemory(1, 1)), func(a *attacker) {
+		a.hear()
+		forged := a.auth()
+		forged.key, forged.signature = [32]byte{}, [64]byte{1}
+		message := forged.message(a.m.id, [32]byte{}, &a.own, &a.theirs, nil)
+		if !seal.Verify(&forged.key, message, &forged.signature) {
+			t.Error("the signature does not hold anyway")
+		}
+		a.write(frameAuth, forged.append(nil))
+		a.drop()
+	})
+	if !errors.Is(err, ErrPeer) || !strings.Contains(err.Error(), "key") {
+		t.Errorf("got %v", err)
 	}
 }
 
