@@ -2,6 +2,7 @@ package replica
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
@@ -35,7 +36,7 @@ const (
 func (h *handler) post(w http.ResponseWriter, r *http.Request) {
 	s, peer, status, err := h.answer(w, r)
 	if err != nil && status != http.StatusOK {
-		http.Error(w, err.Error(), status)
+		http.Error(w, cmp.Or(reasonOf(err), err.Error()), status)
 	}
 	h.ended(s, peer, err)
 }

@@ -106,10 +106,13 @@ func fillDisk(
 }
 
 // syncBoth has a session of two replicas, and returns the errors of both.
-func syncBoth(p, q *peer) error {
+func syncBoth(p, q *peer) error { return errors.Join(syncSides(p, q)) }
+
+// syncSides has a session of two replicas.
+func syncSides(p, q *peer) (here, there error) {
 	x, y := net.Pipe()
 	done := make(chan error, 1)
 	go func() { done <- Sync(context.Background(), q.space, y, once) }()
-	err := Sync(context.Background(), p.space, x, once)
-	return errors.Join(err, <-done)
+	here = Sync(context.Background(), p.space, x, once)
+	return here, <-done
 }

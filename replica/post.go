@@ -56,7 +56,7 @@ func Post(ctx context.Context, s *Space, url string, opts *PostOptions) error {
 	if err == nil {
 		err = (&poster{ctx: ctx, space: s, url: url, opts: opts, most: postBytes}).run()
 	}
-	return wrap(s.name, err)
+	return wrap(s.name, toWrite(err))
 }
 
 // poster is one call of Post.

@@ -129,7 +129,7 @@ func runSession(
 		}
 		config.Peer, config.Binding = c.peer, c.binding[:]
 	}
-	config.Random = rand.Reader
+	config.Random, config.Reason = rand.Reader, reasonOf
 	var number [8]byte
 	if _, err := rand.Read(number[:]); err != nil {
 		return err
@@ -163,9 +163,29 @@ func runSession(
 		}
 		defer s.follow()()
 	}
-	err := session.New(config).Run(ctx, conn)
+	err := toWrite(session.New(config).Run(ctx, conn))
 	if err == nil && opts.Once && met != nil {
 		err = met.takenBy(skew)
+	}
+	return err
+}
+
+// reasonOf returns what the peer is told of an error of this replica, which names no files.
+func reasonOf(err error) string {
+	switch {
+	case errors.Is(err, stoat.ErrReadOnly):
+		return "its database is read-only"
+	case errors.Is(err, stoat.ErrNoSpace):
+		return "its disk is full"
+	}
+	return ""
+}
+
+// toWrite returns an error, and says what to do if the database of this replica is read-only.
+func toWrite(err error) error {
+	if errors.Is(err, stoat.ErrReadOnly) {
+		err = fmt.Errorf("this replica cannot store what others have (%w): open its database for "+
+			"writing, or bring what it has to others by Export, which only reads", err)
 	}
 	return err
 }

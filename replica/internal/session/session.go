@@ -39,6 +39,9 @@ type Config struct {
 	Report func(Status)
 	// Patience is how long the peer may take for what it has begun. Default: a minute.
 	Patience time.Duration
+	// Reason returns what the peer is told of an error of a space, for which the session ends; empty:
+	// nothing but that there was one. It may be nil.
+	Reason func(error) string
 	// Random is where nonces come from.
 	Random io.Reader
 }
@@ -314,12 +317,23 @@ func (s *Session) fail(err error) {
 	if s.err == nil && !s.ending {
 		s.err = err
 	}
-	b := &bye{failed: true, reason: "an error of its own"}
-	if errors.Is(err, ErrPeer) || errors.Is(err, ErrPeerKey) || errors.Is(err, errInvalid) ||
-		errors.Is(err, ErrPruned) || errors.Is(err, ErrNotAllowed) || errors.Is(err, ErrNoSpace) {
-		b.reason = err.Error()
+	s.endLocked(&bye{failed: true, reason: s.reasonOf(err)})
+}
+
+// reasonOf returns what the peer is told of an error.
+func (s *Session) reasonOf(err error) string {
+	for _, told := range []error{ErrPeer, ErrPeerKey, errInvalid, ErrPruned, ErrNotAllowed, ErrNoSpace,
+		entry.ErrNewer} {
+		if errors.Is(err, told) {
+			return err.Error()
+		}
 	}
-	s.endLocked(b)
+	if s.config.Reason != nil {
+		if reason := s.config.Reason(err); reason != "" {
+			return reason
+		}
+	}
+	return "an error of its own"
 }
 
 // endLocked queues the last frame.
