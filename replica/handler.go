@@ -43,7 +43,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.Header().Set("Upgrade", protocolHTTP)
 		w.Header().Set("Connection", "Upgrade")
-		http.Error(w, "this is an address for replicas", http.StatusUpgradeRequired)
+		http.Error(w, "this is an address for replicas that speak "+protocolHTTP,
+			http.StatusUpgradeRequired)
 	}
 }
 
@@ -121,8 +122,13 @@ func refusal(url string, answer *http.Response) error {
 		}
 	}
 	err := fmt.Errorf("%s: %q: %q", url, answer.Status, reason)
-	if answer.StatusCode == http.StatusRequestEntityTooLarge {
+	speaks := answer.Header.Get("Upgrade")
+	switch {
+	case answer.StatusCode == http.StatusRequestEntityTooLarge:
 		err = fmt.Errorf("%w: if a proxy says so, raise its limit, or use Sync", err)
+	case answer.StatusCode == http.StatusUpgradeRequired && speaks != "" && speaks != protocolHTTP:
+		err = fmt.Errorf("%w: it speaks %q, and this side %s: update the side that is older", err, speaks,
+			protocolHTTP)
 	}
 	return err
 }

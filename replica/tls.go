@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -110,7 +111,7 @@ func shake(ctx context.Context, conn *tls.Conn) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeMax)
 	defer cancel()
 	if err := conn.HandshakeContext(ctx); err != nil {
-		return nil, err
+		return nil, adviseTLS(err)
 	}
 	state := conn.ConnectionState()
 	c := &Conn{Conn: conn}
@@ -121,4 +122,15 @@ func shake(ctx context.Context, conn *tls.Conn) (*Conn, error) {
 	binding, err := state.ExportKeyingMaterial(exporterTLS, nil, len(c.binding))
 	copy(c.binding[:], binding)
 	return c, err
+}
+
+// adviseTLS adds to the error of a handshake what to do if the sides speak different versions.
+func adviseTLS(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "remote error" &&
+		strings.Contains(op.Err.Error(), "no application protocol") {
+		return fmt.Errorf("%w: the peer does not speak %s: update the side that is older", err,
+			protocolTLS)
+	}
+	return err
 }

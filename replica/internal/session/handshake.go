@@ -39,8 +39,11 @@ func (s *Session) handshake() error {
 		return err
 	}
 	theirs, err := parseHello(p)
+	if err != nil && !errors.Is(err, ErrPeer) && !errors.Is(err, entry.ErrNewer) {
+		err = broken("its hello: %w", err)
+	}
 	if err != nil {
-		return broken("its hello: %w", err)
+		return err
 	}
 	s.theirs = *theirs
 	if s.theirs.nonce == s.own.nonce {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/seal"
 )
 
@@ -176,4 +177,41 @@ func TestSession_acceptsOneOfSeveralSpaces(t *testing.T) {
 		t.Fatal(here, there)
 	}
 	equal(t, a, c)
+}
+
+// Peers of different versions say so on both sides, and which of them needs an update.
+func TestSession_ofAnotherVersion(t *testing.T) {
+	for name, c := range map[string]struct {
+		hello []byte
+		newer bool
+	}{
+		"a newer version":  {append([]byte{version + 1, 7}, make([]byte, 100)...), true},
+		"features":         {append([]byte{version, 2}, make([]byte, nonceSize)...), true},
+		"an older version": {append([]byte{version - 1, 0}, make([]byte, nonceSize)...), false},
+	} {
+		var told string
+		err := attack(t, config(newMemory(1, 1)), func(a *attacker) {
+			a.write(frameHello, c.hello)
+			for k := kind(0); k != frameBye; {
+				var p []byte
+				var err error
+				if k, p, err = readFrame(a.in, func() {}); err != nil {
+					t.Errorf("%s: it is told nothing: %v", name, err)
+					return
+				}
+				if b, err := parseBye(p); k == frameBye && err == nil {
+					told = b.reason
+				}
+			}
+		})
+		if errors.Is(err, entry.ErrNewer) != c.newer || errors.Is(err, ErrPeer) == c.newer {
+			t.Errorf("%s: got %v", name, err)
+		}
+		for side, text := range map[string]string{"here": err.Error(), "there": told} {
+			if !strings.Contains(text, "version 1") || !strings.Contains(text, "update") ||
+				strings.Count(text, "protocol") > 2 {
+				t.Errorf("%s, %s: %s", name, side, text)
+			}
+		}
+	}
 }

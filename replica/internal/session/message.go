@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/wire"
@@ -30,17 +31,29 @@ func (h *hello) append(dst []byte) []byte {
 	return append(append(dst, version, 0), h.nonce[:]...) // no features
 }
 
-// parseHello decodes the payload of a hello. Features that are not known are not used.
+// parseHello decodes the payload of a hello. The error is [entry.ErrNewer] if the peer speaks what
+// only a newer version knows.
 func parseHello(p []byte) (*hello, error) {
 	r := wire.NewReader(p)
-	if v := r.Byte(); r.Err() == nil && v != version {
-		return nil, broken("it speaks version %d", v)
+	switch v := r.Byte(); {
+	case r.Err() != nil:
+	case v > version:
+		return nil, newer("version %d of the protocol", v)
+	case v < version:
+		return nil, broken("it speaks version %d of it, and this side version %d: update the peer", v,
+			version)
 	}
 	if features := r.Uvarint(); features != 0 {
-		r.Fail("features %x are reserved", features)
+		return nil, newer("features %x of the protocol", features)
 	}
 	h := &hello{nonce: r.Hash()}
 	return h, r.End()
+}
+
+// newer returns an error that is [entry.ErrNewer], about what the peer speaks.
+func newer(format string, args ...any) error {
+	return fmt.Errorf("the peer speaks "+format+", and this side version %d: update this side: %w",
+		append(args, version, entry.ErrNewer)...)
 }
 
 // The flags of an auth.
