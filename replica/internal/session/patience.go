@@ -7,12 +7,25 @@ import (
 
 // patience is how long a peer may take for what it has begun: partMax bytes of a frame, or the rest
 // of it, the handshake, reading what is written to it; and with Config.Once, for whatever is to
-// come next.
+// come next: see await.
 const patience = time.Minute
 
 // partMax is how many bytes a peer must send or read within the patience of this side: fewer than
 // the slowest connections carry.
 const partMax = 16 << 10
+
+// await closes the connection of a session that is for once unless something comes in time: as long
+// as the slowest connection takes for what the peer was given and has not given credit for, since
+// connections may buffer that, and a patience on top.
+func (s *Session) await() {
+	s.mu.Lock()
+	given := int64(0)
+	if s.source.reach != nil {
+		given = max(0, window-s.source.credit)
+	}
+	s.mu.Unlock()
+	s.reading.timer.Reset(s.reading.after + s.reading.after/partMax*time.Duration(given))
+}
 
 // watchdog closes a connection whose peer takes too long. It is safe for concurrent use.
 type watchdog struct {
@@ -43,7 +56,7 @@ func (s *Session) writePatiently(p []byte) error {
 			return err
 		}
 		if p = p[n:]; s.config.Once {
-			s.reading.watch()
+			s.await()
 		}
 	}
 	return nil

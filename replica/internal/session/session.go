@@ -143,8 +143,8 @@ func (s *Session) read() error {
 		return err
 	}
 	for {
-		if !s.config.Once {
-			s.reading.rest()
+		if s.reading.rest(); s.config.Once {
+			s.await()
 		}
 		k, p, err := readFrame(s.in, s.reading.watch)
 		if err != nil {
