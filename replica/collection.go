@@ -91,7 +91,9 @@ func openCollection[T any](
 	defer s.applying.Unlock()
 	err = s.db.View(open)
 	if errors.Is(err, stoat.ErrReadOnly) {
-		err = s.db.Update(open)
+		if err = s.db.Update(open); errors.Is(err, stoat.ErrReadOnly) {
+			err = fmt.Errorf("open it once where the database can be written to, with this type: %w", err)
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -59,6 +59,12 @@ func (t *txn) rights() (*rightsView, error) {
 	s.mu.Lock()
 	about, known := s.about, s.rights
 	s.mu.Unlock()
+	if about == nil && !t.tx.Writable() { // this database may follow another one, which has learned it
+		if err := s.learn(t.tx); err != nil {
+			return nil, err
+		}
+		about = s.described()
+	}
 	if about == nil {
 		return nil, errUndescribed
 	}

@@ -305,32 +305,41 @@ func newSpace(db *stoat.DB, name string, opts *Options) *Space {
 }
 
 // readLimits reads what the description of the space says, once it is known.
-func (s *Space) readLimits() error {
-	return s.db.View(func(tx *stoat.Tx) error {
-		p, err := s.description(tx)
-		if err != nil {
+func (s *Space) readLimits() error { return s.db.View(s.learn) }
+
+// learn is readLimits in a transaction that only reads.
+func (s *Space) learn(tx *stoat.Tx) error {
+	p, err := s.description(tx)
+	if err != nil {
+		return err
+	}
+	limit := entry.EntryMaxLeast
+	var about *entry.Space
+	if p != nil {
+		if about, err = entry.ParseSpace(bytes.Clone(p)); err != nil {
 			return err
 		}
-		limit := entry.EntryMaxLeast
-		var about *entry.Space
-		if p != nil {
-			if about, err = entry.ParseSpace(bytes.Clone(p)); err != nil {
-				return err
-			}
-			limit = int(about.EntryMax)
-		}
-		s.mu.Lock()
+		limit = int(about.EntryMax)
+	}
+	s.mu.Lock()
+	if s.about == nil { // an old transaction may know less
 		s.entryMax, s.about = limit, about
-		s.mu.Unlock()
-		return nil
-	})
+	}
+	s.mu.Unlock()
+	return nil
+}
+
+// described returns what the description of the space says, or nil if it is not known yet.
+func (s *Space) described() *entry.Space {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.about
 }
 
 // trusted reports whether the space is known to be trusted.
 func (s *Space) trusted() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.about != nil && s.about.Trusted
+	about := s.described()
+	return about != nil && about.Trusted
 }
 
 // description returns the description of the space, or nil if it is not known yet.
