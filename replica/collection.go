@@ -81,6 +81,9 @@ func openCollection[T any](
 		if err = s.holdsOrFails(tx, name); err != nil {
 			return err
 		}
+		if err = c.wantRecords(tx); err != nil {
+			return err
+		}
 		tap.Attach(tx, c.stored(), c.tap)
 		if records, err = record.OpenTx(tx, c.stored(), opts); err != nil {
 			return err
@@ -114,6 +117,44 @@ func (c *collection) setType(typ *recordType) {
 
 // stored returns the name of the collection of records.
 func (c *collection) stored() string { return c.space.name + "/" + c.name }
+
+// gone returns an error about records that are missing, though the collection has them: somebody
+// has dropped their bucket, or deleted them there.
+func (c *collection) gone() error {
+	return fmt.Errorf("the bucket %q of the records of collection %q was dropped, or changed past "+
+		"the collection: the entries of the space have all of it, so Export the space, Join it under "+
+		"another name, and Import the file there; or join it and Sync: %w", c.stored(), c.name,
+		stoat.ErrCorrupt)
+}
+
+// mayLackRecords returns nil if a collection need not have a bucket of its records, because nobody
+// has opened it.
+func (t *txn) mayLackRecords(c *collection) error {
+	opened, err := t.meta.Has(keyed(nil, prefixNames, c.number))
+	if opened {
+		err = c.gone()
+	}
+	return err
+}
+
+// wantRecords returns an error if the collection was opened before, and its records are gone.
+func (c *collection) wantRecords(tx *stoat.Tx) error {
+	_, err := tx.Bucket([]byte(c.stored()))
+	if !errors.Is(err, stoat.ErrBucketNotFound) {
+		return err
+	}
+	t, err := c.space.in(tx)
+	if err != nil {
+		return err
+	}
+	if c.number, err = t.number(prefixCollection + c.name); errors.Is(err, stoat.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return t.mayLackRecords(c)
+}
 
 // attach reads what the space knows of the collection, and brings the records up to date with the
 // state if the type is another one than before, or if the collection was not open when entries

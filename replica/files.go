@@ -36,7 +36,10 @@ func Export(ctx context.Context, s *Space, w io.Writer) error {
 
 // ExportSince is Export without the entries of a vector, which the importer has: see [ReadVector].
 func ExportSince(ctx context.Context, s *Space, since Vector, w io.Writer) error {
-	err := s.Seal()
+	var err error
+	if s.described() != nil {
+		err = s.sealOwn() // what waits is exported as it is
+	}
 	if err != nil && !errors.Is(err, stoat.ErrReadOnly) && !errors.Is(err, errNoDevice) {
 		return err
 	}

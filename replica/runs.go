@@ -23,10 +23,7 @@ import (
 // As long as a replica that has joined does not know the description of the space, which says
 // whether there are signatures at all, Seal does nothing.
 func (s *Space) Seal() error {
-	s.mu.Lock()
-	described := s.about != nil
-	s.mu.Unlock()
-	if !described {
+	if s.described() == nil {
 		return nil
 	}
 	if s.device != nil {
@@ -34,6 +31,11 @@ func (s *Space) Seal() error {
 			return err
 		}
 	}
+	return s.sealOwn()
+}
+
+// sealOwn is Seal without what has waited.
+func (s *Space) sealOwn() error {
 	s.applying.Lock()
 	defer s.applying.Unlock()
 	written, acks, err := s.written()

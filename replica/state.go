@@ -174,6 +174,9 @@ func (s *state) read() (err error) {
 // parse sets the state to a sidecar.
 func (s *state) parse(p []byte) error {
 	if err := s.record.ParseSidecar(p, s); err != nil {
+		if s.row.schema == nil {
+			return fmt.Errorf("record %x: %w", s.key, s.c.gone())
+		}
 		return fmt.Errorf("the state of record %x of %q: %w: %w", s.key, s.c.name, err,
 			stoat.ErrCorrupt)
 	}
@@ -189,7 +192,10 @@ func (t *txn) recordsOf(c *collection) (*stoat.Bucket, error) {
 	in := t.inside(c.number)
 	if !in.opened {
 		b, err := t.openRecords(c)
-		if err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
+		if errors.Is(err, stoat.ErrBucketNotFound) {
+			err = t.mayLackRecords(c)
+		}
+		if err != nil {
 			return nil, err
 		}
 		in.records, in.opened = b, true
