@@ -103,6 +103,9 @@ func found(s *stdio, o *target, dir, name string, asJSON bool,
 	if err != nil {
 		return err
 	}
+	if err := rehearse(device, fn); err != nil {
+		return err
+	}
 	db, err := o.openDB(dir, &stoat.Options{})
 	if err != nil {
 		return err
@@ -123,6 +126,19 @@ func found(s *stdio, o *target, dir, name string, asJSON bool,
 	}
 	_, err = fmt.Fprintln(s.out, space.ID())
 	return err
+}
+
+// rehearse makes a replica in memory: what is wrong with the arguments shows before there is a
+// database.
+func rehearse(device *replica.Device,
+	fn func(*stoat.DB, *replica.Options) (*replica.Space, error),
+) error {
+	db, err := stoat.OpenMemory(nil)
+	if err != nil {
+		return err
+	}
+	_, err = fn(db, &replica.Options{Device: device})
+	return errors.Join(err, db.Close())
 }
 
 // alreadyThere returns the error for a space whose name another one has.

@@ -11,6 +11,7 @@ import (
 	"runtime"
 
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -32,9 +33,15 @@ func loadKeyFile(name string) (*replica.Device, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file: give the key file of the device", name)
+	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s can be read by others: make a new device, or \"chmod 600\" it if "+
-			"nobody has", name)
+		return nil, fmt.Errorf("%s can be read or changed by others: make a new device, or \"chmod "+
+			"600\" it if nobody has done so", name)
+	}
+	if info.Size() > keyFileMax {
+		return nil, damagedKeyFile(name)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -43,10 +50,22 @@ func loadKeyFile(name string) (*replica.Device, error) {
 	digits, found := bytes.CutPrefix(bytes.TrimSpace(text), []byte(keyFilePrefix))
 	key := make([]byte, hex.DecodedLen(len(digits)))
 	if _, err := hex.Decode(key, digits); err != nil || !found {
-		return nil, fmt.Errorf("%s is not a key of a device: \"stoat replica device FILE\" makes one",
-			name)
+		return nil, damagedKeyFile(name)
 	}
-	return replica.LoadDevice(key)
+	device, err := replica.LoadDevice(key)
+	if err != nil {
+		return nil, damagedKeyFile(name)
+	}
+	return device, nil
+}
+
+// keyFileMax is more than a key file has.
+const keyFileMax = 1 << 10
+
+// damagedKeyFile returns the error for a file that has no key. It quotes nothing of it.
+func damagedKeyFile(name string) error {
+	return fmt.Errorf("%s is not the key file of a device, or is damaged: restore a copy, or make a "+
+		"new device with \"stoat replica device\" and the name of another file", name)
 }
 
 // makeKeyFile makes a device and its key file, which must not exist. The key is durable when it
@@ -56,7 +75,7 @@ func makeKeyFile(name string) (*replica.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+	if err := vfs.OS().MkdirAll(filepath.Dir(name)); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -67,7 +86,10 @@ func makeKeyFile(name string) (*replica.Device, error) {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = vfs.OS().SyncDir(filepath.Dir(name))
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.Remove(name))
 	}
 	return device, nil

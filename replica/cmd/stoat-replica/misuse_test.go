@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +104,30 @@ func TestSync_saysWhatTheServerSpeaks(t *testing.T) {
 	fails(t, exitError, []string{"sync", "-post", "-device", b.key, b.db, "http://" + secure},
 		"use https://"+secure)
 	server.stop()
+}
+
+// What is wrong with the arguments leaves no database behind, nor what is wrong with the key file.
+func TestCreate_ofBadArgumentsLeavesNothing(t *testing.T) {
+	a := newStore(t, nil)
+	db := filepath.Join(t.TempDir(), "new.db")
+	long := strings.Repeat("n", 256)
+	for _, args := range [][]string{
+		{"create", db, "a/b"}, {"create", db, ""}, {"create", db, long},
+		{"create", db, "x", "-root", a.device, "-root", a.device},
+		{"create", db, "x", "-device", filepath.Join(t.TempDir(), "none")},
+		{"join", db, "a/b", a.id()}, {"join", db, "x", a.id(), "-collections", long},
+	} {
+		if !slices.Contains(args, "-device") {
+			args = append(args, "-device", a.key)
+		}
+		if r := execute(t, "", args...); r.code == exitOK {
+			t.Errorf("%.100q succeeds", args)
+		}
+		if _, err := os.Stat(db); err == nil {
+			t.Errorf("%.100q makes the database", args)
+		}
+	}
+	output(t, "create", "-device", a.key, db, "x")
 }
 
 func TestJoin_takesNamesOfCollections(t *testing.T) {

@@ -107,20 +107,30 @@ func TestDevice_keepsTheKeyFromOthers(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has the mode %v (%v)", info.Mode(), err)
 	}
-	if err := os.Chmod(name, 0o640); err != nil {
-		t.Fatal(err)
+	for _, mode := range []os.FileMode{0o640, 0o604, 0o620, 0o602} {
+		if err := os.Chmod(name, mode); err != nil {
+			t.Fatal(err)
+		}
+		fails(t, exitError, []string{"device", name}, name, "chmod 600")
 	}
-	fails(t, exitError, []string{"device", name}, "chmod 600")
 }
 
 func TestDevice_refusesAnotherFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "key")
-	for _, text := range []string{"", "x", keyFilePrefix + "00", keyFilePrefix + "zz"} {
+	digits := strings.Repeat("ab", 32)
+	for _, text := range []string{"", "x", keyFilePrefix + "00", keyFilePrefix + "zz",
+		keyFilePrefix + digits[1:], keyFilePrefix + digits + "ab", digits,
+		keyFilePrefix + digits + strings.Repeat("\n", 2000)} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		fails(t, exitError, []string{"device", name}, "key of a device")
+		r := execute(t, "", "device", name)
+		fails(t, exitError, []string{"device", name}, name, "restore a copy", "another file")
+		if strings.Contains(r.err, digits[1:]) {
+			t.Errorf("the message quotes the key: %s", r.err)
+		}
 	}
+	fails(t, exitError, []string{"device", filepath.Dir(name)}, "is not a file")
 }
 
 // Output for people fits into 80 columns; JSON is one object a line.

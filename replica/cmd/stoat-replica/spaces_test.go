@@ -290,3 +290,37 @@ func TestVerify_findsWhatWasChanged(t *testing.T) {
 	})
 	fails(t, exitDamaged, []string{"verify", a.db}, "log ", "entry 1")
 }
+
+// One key file, two folders, two processes: each writes a log of its own, and they may even sync
+// with each other.
+func TestSync_ofTwoFoldersOfOneDevice(t *testing.T) {
+	a := newStore(t, nil)
+	b := newStore(t, a)
+	c := &store{t: t, db: filepath.Join(t.TempDir(), "db"), key: b.key, device: b.device}
+	output(t, "join", "-device", c.key, c.db, "again", a.id())
+	addr := a.serveLoopback()
+	visit := func(s *store) { output(t, "sync", "-device", s.key, s.db, addr, a.device) }
+	visit(b)
+	visit(c)
+	b.put(item{Name: "milk", Amount: 1})
+	c.put(item{Name: "milk", Amount: 10})
+	direct := start(t, "", nil, "serve", "-device", b.key, "-listen", "127.0.0.1:0", b.db)
+	other := direct.listens()
+	for range 2 {
+		output(t, "sync", "-device", c.key, c.db, other, b.device)
+	}
+	direct.stop()
+	b.put(item{Name: "tea", Amount: 1})
+	visit(c)
+	visit(b)
+	visit(c)
+	if b.root() != c.root() {
+		t.Error("they differ")
+	}
+	if text := output(t, "why", c.db, "items", "milk"); strings.Count(text, "amount") < 2 {
+		t.Errorf("the milk is\n%s", text)
+	}
+	if text := output(t, "heads", c.db); strings.Contains(text, "cut") {
+		t.Errorf("a log has forked:\n%s", text)
+	}
+}
