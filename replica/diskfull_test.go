@@ -18,12 +18,7 @@ import (
 // acknowledged on either side is there, and once there is space again, the next session makes both
 // equal, in the same database or after it was opened again.
 func TestSync_onADiskThatIsFull(t *testing.T) {
-	base := memfs.New()
-	founder := createTiny(t, base)
-	founder.allow()
-	founder.put(task{ID: 1, Title: "own"})
-	must(t, founder.space.Seal())
-	must(t, founder.db.Close())
+	base := foundOnDisk(t)
 	full, reopened := 0, 0
 	for budget, whole := int64(0), false; !whole; budget += 6000 {
 		if budget > 1<<20 {
@@ -35,6 +30,18 @@ func TestSync_onADiskThatIsFull(t *testing.T) {
 	if full < 5 {
 		t.Error("the disk was hardly ever full")
 	}
+}
+
+// foundOnDisk returns a disk with a replica of a new space, which is closed.
+func foundOnDisk(t *testing.T) *memfs.FS {
+	t.Helper()
+	disk := memfs.New()
+	founder := createTiny(t, disk)
+	founder.allow()
+	founder.put(task{ID: 1, Title: "own"})
+	must(t, founder.space.Seal())
+	must(t, founder.db.Close())
+	return disk
 }
 
 // fillDisk has a session on a disk with so many bytes left, and one with enough. It reports whether

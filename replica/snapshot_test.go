@@ -44,14 +44,15 @@ func (p *peer) then(m Moment) (list []task) {
 
 // everything returns how many entries of each log a replica has, sealed or not.
 func (p *peer) everything() Vector {
+	p.t.Helper()
 	v := Vector{}
-	p.inTx(func(t *txn) error {
-		heads, err := t.allHeads()
+	must(p.t, p.db.View(func(tx *stoat.Tx) error {
+		heads, err := p.space.Heads(tx)
 		for _, h := range heads {
-			v[LogID(h.id)] = h.next
+			v[h.Log] = h.Entries
 		}
 		return err
-	})
+	}))
 	return v
 }
 
