@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"runtime"
 	"strings"
 	"sync"
@@ -65,18 +64,7 @@ func dumpBackup(target vfs.FS, clock *model.Clock) (*model.Bucket, error) {
 // an earlier backup, of writable and of read-only databases, with and without links.
 func TestBackup_isTheNewestState(t *testing.T) {
 	t.Parallel()
-	seed, histories := *seedFlag, max(1, *historiesFlag/2)
-	if seed == 0 {
-		seed = rand.Uint64()>>16 + 1
-	}
-	for i := range uint64(histories) {
-		if err := backupHistory(seed + i); err != nil {
-			t.Fatalf("again with go test "+
-				"./internal/testing/torture -run TestBackup_isTheNewestState -seed %d "+
-				"-histories 1: %v", seed+i, err)
-		}
-	}
-	t.Logf("trust: %d histories", histories)
+	t.Logf("trust: %d histories", eachHistory(t, 2, backupHistory))
 }
 
 func backupHistory(seed uint64) error {
@@ -101,7 +89,7 @@ func backupHistory(seed uint64) error {
 		case p.chance(6):
 			err = r.reopen()
 		case p.chance(6):
-			err = r.compact()
+			err = r.compactFor(1 + p.rng.IntN(100))
 		case p.chance(3):
 			err = r.backupReader(others)
 		case p.chance(3):

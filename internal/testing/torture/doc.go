@@ -34,6 +34,7 @@
 // Random histories:
 //
 //   - model_test.go compares the database with the model while snapshots stay open;
+//   - parts_test.go ends compactions that are done in parts, during such histories;
 //   - metamorphic_test.go performs plans under the many settings of settings_test.go, always with
 //     the same result; shrink_test.go reduces a plan that fails. testdata/histories has plans that
 //     every run performs.

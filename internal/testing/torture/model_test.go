@@ -28,25 +28,32 @@ var (
 	historiesFlag = flag.Int("histories", 30, "number of random histories; -short runs half")
 )
 
-// TestModel_randomHistories runs random histories on the database and the model at once.
-func TestModel_randomHistories(t *testing.T) {
-	t.Parallel()
+// eachHistory runs as many histories as the flags say, divided by share, and returns how many.
+func eachHistory(t *testing.T, share int, run func(seed uint64) error) int {
+	t.Helper()
 	seed, histories := *seedFlag, *historiesFlag
 	if seed == 0 {
 		seed = rand.Uint64()>>16 + 1
 	}
 	if testing.Short() {
-		histories = max(1, histories/2)
+		histories /= 2
 	}
-	seen := newReuse()
+	histories = max(1, histories/share)
 	for i := range uint64(histories) {
-		if err := runHistory(seed+i, seen.logger()); err != nil {
-			t.Fatalf("again with go test "+
-				"./internal/testing/torture -run TestModel_randomHistories -seed %d "+
-				"-histories 1: %v", seed+i, err)
+		if err := run(seed + i); err != nil {
+			t.Fatalf("again with go test ./internal/testing/torture -run %s -seed %d -histories 1: %v",
+				t.Name(), seed+i, err)
 		}
 	}
-	if histories > 10 {
+	return histories
+}
+
+// TestModel_randomHistories runs random histories on the database and the model at once.
+func TestModel_randomHistories(t *testing.T) {
+	t.Parallel()
+	seen := newReuse()
+	n := eachHistory(t, 1, func(seed uint64) error { return runHistory(seed, seen.logger()) })
+	if n > 10 {
 		seen.check(t)
 	}
 }
@@ -116,6 +123,7 @@ func randomTuning(rng *rand.Rand, clock *model.Clock) engine.Tuning {
 		BlockBytes:    1 << (6 + rng.IntN(8)),
 		SampleBytes:   1 << (8 + rng.IntN(8)),
 		ValueBytes:    1 << (8 + rng.IntN(8)),
+		PartBytes:     1 << (9 + rng.IntN(8)) * int64(rng.IntN(2)),
 		Garbage:       int64(rng.IntN(2)), // 1 byte, or the default, which is never reached
 		DeferredBytes: int64(rng.IntN(2)) * 200,
 		CloseBytes:    int64(rng.IntN(2)) * 500,
@@ -144,7 +152,11 @@ func (h *history) step() error {
 	case op < 94:
 		return h.db.Flush()
 	case op < 95:
-		return h.db.Compact(context.Background())
+		err := h.db.Compact(patient(1 + h.rng.IntN(100)))
+		if errors.Is(err, context.Canceled) {
+			return nil
+		}
+		return err
 	case op < 96:
 		return h.db.Sync()
 	case op < 97:

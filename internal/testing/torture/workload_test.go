@@ -121,6 +121,8 @@ var workloads = []workload{
 	{name: "outside-in-memory", options: outside, tuning: unspilled, run: outsideValues},
 	{name: "compactions", options: outside, tuning: scattered, run: compactions},
 	{name: "compactions-unsynced", options: unsyncedOutside, tuning: roomy, run: compactions},
+	{name: "parts", options: outside, tuning: scattered, run: parts},
+	{name: "parts-encrypted", options: encrypted, tuning: eager, run: parts},
 	{name: "spills", options: outside, tuning: scattered, run: spills},
 	{name: "spills-unsynced", options: unsynced, tuning: scattered, run: spills},
 	{name: "encrypted", options: encrypted, tuning: scattered, run: outsideValues},
