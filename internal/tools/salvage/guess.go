@@ -20,7 +20,7 @@ func (p *plan) guessedLayers(ctx context.Context) ([]layer, error) {
 	}
 	numbers := slices.Concat(p.found.Of(folder.Log), p.found.Of(folder.Table))
 	slices.Sort(numbers)
-	deleted := p.knownDeletions()
+	deleted, hidden := p.knownDeletions(), p.hiddenInTables()
 	var newest, rest []layer
 	for _, number := range slices.Backward(slices.Compact(numbers)) {
 		if err := ctx.Err(); err != nil {
@@ -34,7 +34,7 @@ func (p *plan) guessedLayers(ctx context.Context) ([]layer, error) {
 			}
 		}
 		if p.has(folder.Table, number) {
-			rest = append(rest, p.single(number, deleted[number]))
+			rest = append(rest, p.single(number, deleted[number], hidden[number]))
 		}
 	}
 	return append(newest, rest...), nil
@@ -99,6 +99,23 @@ func (p *plan) knownDeletions() map[uint64]keyspace.Spans {
 		if oldest > 0 {
 			all[oldest] = r.Deleted
 		}
+	}
+	return all
+}
+
+// hiddenInTables returns, by the tables that are known, what newer runs delete of them. Numbers do
+// not say that: a run may have tables that are older than those that it deletes from.
+func (p *plan) hiddenInTables() map[uint64]keyspace.Spans {
+	all := make(map[uint64]keyspace.Spans)
+	if p.hints == nil {
+		return all
+	}
+	var newer keyspace.Spans
+	for _, r := range append(slices.Clone(p.hints.Young), p.hints.Bottom) {
+		for _, t := range r.Tables {
+			all[t.Number] = newer
+		}
+		newer = newer.With(r.Deleted...)
 	}
 	return all
 }

@@ -161,6 +161,49 @@ func TestPlan_guessesWhenFilesAreMissingAndTheManifestIsTorn(t *testing.T) {
 	}
 }
 
+// The oldest table of a front may be older than what the front deletes from.
+func TestPlan_knowsWhatAFrontHidesWhenTheManifestIsTorn(t *testing.T) {
+	fs := newSource(t)
+	for number, keys := range map[uint64]string{3: "c", 4: "bm", 5: "an", 8: "d"} {
+		var puts []put
+		for _, key := range keys {
+			puts = append(puts, put{key: string(key), value: "kept"})
+		}
+		writeTable(t, fs, number, puts...)
+	}
+	tableOf := func(number uint64, first, last string) *manifest.Table {
+		return &manifest.Table{
+			Number: number, Size: 1, Entries: 1, Smallest: userKey(first), Largest: userKey(last),
+		}
+	}
+	j, err := manifest.Create(fs, "db", 1, testDatabase, &manifest.Version{
+		Young: []manifest.Run{
+			manifest.NewFront([]*manifest.Table{tableOf(3, "c", "c"), tableOf(8, "d", "d")},
+				keyspace.Span{Start: userKey("a"), End: userKey("e")}),
+			{Tables: []*manifest.Table{tableOf(5, "a", "n")}},
+		},
+		Bottom: manifest.Run{Tables: []*manifest.Table{
+			tableOf(4, "b", "m"), tableOf(2, "x", "x"), // which is missing
+		}},
+		NextNumber: 9, LogNumber: 9,
+	})
+	check(t, err)
+	check(t, j.Close())
+	check(t, fs.Remove(filepath.Join("db", folder.ManifestCopy.Name(1))))
+	appendTo(t, fs, folder.Manifest.Name(1))
+	p := planOf(t, fs)
+	if p.version != nil || p.hints == nil {
+		t.Fatalf("the version is %v, the report %+v", p.version, p.recorder.made)
+	}
+	for key, want := range map[string]string{
+		"a": "", "b": "", "c": "kept", "d": "kept", "m": "kept", "n": "kept",
+	} {
+		if got := valueOf(t, p, key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+}
+
 func TestPlan_guessesWhenAValueFileIsMissingAndTheManifestIsTorn(t *testing.T) {
 	for _, log := range []bool{false, true} {
 		fs := newSource(t)

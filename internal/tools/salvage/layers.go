@@ -61,7 +61,7 @@ func (p *plan) surplusLayers() (newest, oldest []layer) {
 		return nil, nil
 	}
 	for _, s := range slices.Backward(p.surplus) {
-		l, name := p.single(s.number, nil), folder.Table.Name(s.number)
+		l, name := p.single(s.number, nil, nil), folder.Table.Name(s.number)
 		switch {
 		case !s.young: // a compaction, as a rule
 			l.surplus = name
@@ -77,12 +77,15 @@ func (p *plan) surplusLayers() (newest, oldest []layer) {
 	return newest, oldest
 }
 
-// single returns a layer of one table that is only known by its number.
-func (p *plan) single(number uint64, deleted keyspace.Spans) layer {
-	return layer{source: p.run([]*manifest.Table{{Number: number}}), deleted: deleted}
+// single returns a layer of one table that is only known by its number, without what is hidden in
+// it.
+func (p *plan) single(number uint64, deleted, hidden keyspace.Spans) layer {
+	s := p.run([]*manifest.Table{{Number: number}})
+	s.hidden = hidden
+	return layer{source: s, deleted: deleted}
 }
 
 // run returns the source of a run of tables.
-func (p *plan) run(tables []*manifest.Table) source {
+func (p *plan) run(tables []*manifest.Table) *tableSource {
 	return &tableSource{plan: p, tables: tables, recorder: p.recorder}
 }

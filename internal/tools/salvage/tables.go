@@ -19,6 +19,7 @@ type tableSource struct {
 	plan     *plan
 	recorder *recorder
 	tables   []*manifest.Table // the current one first, and those that come next
+	hidden   keyspace.Spans    // keys that do not count
 	file     vfs.File          // of the current one; nil before it is opened
 	layout   *table.Layout     // of the current one
 	block    int               // the next block of it
@@ -38,7 +39,9 @@ func (s *tableSource) next() bool {
 			key := s.full.At(s.at)
 			possible := len(key) > 0 && len(key) <= keyspace.MaxInternalKeyBytes
 			if possible && bytes.Compare(key, s.last) > 0 {
-				s.last = key
+				if s.last = key; s.hidden.Contains(key) {
+					continue
+				}
 				return true
 			}
 			s.recorder.value(key, s.name()+" has it out of order")
