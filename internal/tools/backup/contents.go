@@ -69,11 +69,14 @@ func (f *Folder) isBlank(kind folder.Kind, number uint64) (bool, error) {
 	return wal.Blank(f.folder, f.dir, number)
 }
 
+// errOther reports a folder with another database than the source.
+var errOther = errors.New("another database")
+
 // checkEarlier returns an error unless the folder holds an earlier backup of the source.
 func (f *Folder) checkEarlier() error {
 	v := f.earlier.Version
 	if f.earlier.Database != f.source.Database {
-		return fmt.Errorf("the directory %s holds another database; choose another directory", f.dir)
+		return fmt.Errorf("the directory %s holds %w; choose another directory", f.dir, errOther)
 	}
 	if !v.Backup || f.earlier.Torn || f.found.Newest(folder.Log) >= v.LogNumber {
 		return fmt.Errorf("the directory %s holds a copy of the database that is no backup, or was "+

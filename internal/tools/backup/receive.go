@@ -28,7 +28,12 @@ const (
 // BeginEmpty locks the folder dir to receive a stream, and creates it if it is missing. It is an
 // error if the folder holds anything except the remains of an unfinished backup.
 func BeginEmpty(target vfs.FS, dir string) (*Folder, error) {
-	return Begin(target, dir, Source{Version: new(manifest.Version)}, new(Meter))
+	f, err := Begin(target, dir, Source{Version: new(manifest.Version)}, new(Meter))
+	if errors.Is(err, errOther) {
+		err = fmt.Errorf("the directory %s holds a database already, which may be what a restore was to "+
+			"make that was interrupted at its end; choose another directory", dir)
+	}
+	return f, err
 }
 
 // Receive writes the files of a stream into the folder, durable except for their names, and returns

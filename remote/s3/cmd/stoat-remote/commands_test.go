@@ -65,7 +65,7 @@ func TestRestore_makesACopy(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "copy")
 	contains(t, output(t, "restore", store, db), "from the store")
 	wantKeys(t, db, 20)
-	fails(t, exitError, []string{"restore", store, db}, db)
+	fails(t, exitError, []string{"restore", store, db}, db, "a database already", "interrupted")
 	wantKeys(t, db, 20)
 	fails(t, exitError, []string{"restore", store, dir}, dir)
 }
