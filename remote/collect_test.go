@@ -242,6 +242,44 @@ func TestCollect_sweepsWhatACrashLeft(t *testing.T) {
 	h.wantAt(t, "a copy", restored(t, store), len(h.states)-1)
 }
 
+// TestCollect_sweepsThoughNothingIsCommitted has the orphan of a crash, which a writer that is only
+// there to collect deletes, too. Without one, such a writer adds nothing to the log.
+func TestCollect_sweepsThoughNothingIsCommitted(t *testing.T) {
+	store, disk, h := memstore.New(), memfs.New(), newHistory(t, 26)
+	first, err := open(t, store, disk, quick(), resting())
+	ok(t, err)
+	mustCommit(t, h, first, 3)
+	awaitTables(t, first, store, 3)
+	ok(t, first.Close())
+	orphan := storelog.DataName(folder.Table, 1<<36|999)
+	for _, left := range []bool{false, true} {
+		if left {
+			ok(t, store.Create(t.Context(), orphan, []byte("table")))
+		}
+		client := faultstore.NewServer(store).Client(func(r faultstore.Request) faultstore.Fate {
+			if r.Op == faultstore.Delete && r.Name == orphan {
+				if end, err := logOf(t, store).End(t.Context()); err != nil ||
+					!end.ActedSince(len(end.Claims)-1) {
+					t.Errorf("folders of earlier writers may name the orphan: %v", err)
+				}
+			}
+			return faultstore.Answered
+		})
+		db, err := open(t, client, disk, forgetful(), resting())
+		ok(t, err)
+		before := len(names(t, store, "log/"))
+		n, err := db.Collect(t.Context())
+		if ok(t, err); n > 0 != left || slices.Contains(names(t, store, "data/"), orphan) {
+			t.Errorf("an orphan: %v, and %d objects are deleted", left, n)
+		}
+		if added := len(names(t, store, "log/")) - before; added > 0 != left {
+			t.Errorf("an orphan: %v, and %d objects are added to the log", left, added)
+		}
+		ok(t, db.Close())
+	}
+	h.wantAt(t, "a copy", restored(t, store), len(h.states)-1)
+}
+
 func TestCollect_findsWhatTheWriterBeforeLeft(t *testing.T) {
 	store, disk, h := memstore.New(), memfs.New(), newHistory(t, 24)
 	db := mustOpen(t, store, disk)

@@ -46,8 +46,9 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	edit := s.cargo.edit(head.Version)
 	bound, isDue := s.collector.bound.Load(), s.cargo.isDue(s.prepared) && !s.closing.Load()
 	detaches := s.detaching.Load() && head.Origin != nil
+	acts := s.acting.Load() && !head.ActedSince(len(head.Claims)-1)
 	if !room || edit == nil && head.Commit >= s.due.Load() && head.Bound >= bound && !isDue &&
-		!detaches {
+		!detaches && !acts {
 		return nil, nil
 	}
 	next := &shipment{began: time.Now(), through: s.engine.Local()}
@@ -64,7 +65,7 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	if detaches {
 		parts = append(parts, object.Part{Origin: new(object.Origin)})
 	}
-	if len(parts) == 0 && isDue {
+	if len(parts) == 0 && (isDue || acts) {
 		parts = []object.Part{{Edit: noEdit(head.Version)}}
 	}
 	if len(parts) == 0 {

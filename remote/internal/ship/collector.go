@@ -195,19 +195,61 @@ func (s *Shipper) raise(ctx context.Context, bound uint64) error {
 // sweep deletes, once, what earlier writers have stored and no version names: after a crash, or
 // because another one took over. Files of the folder may be named yet. It needs an object of this
 // writer's in the log: after that, no folder of an earlier writer is accepted any more, so nobody
-// else can name an earlier file.
+// else can name an earlier file. A writer that has made none makes one if there is such a file.
 func (s *Shipper) sweep(ctx context.Context) (deleted int, err error) {
-	c, state := &s.collector, s.state()
-	if c.swept || !state.ActedSince(len(state.Claims)-1) {
+	if s.collector.swept {
 		return 0, nil
 	}
+	if !s.hasActed() {
+		left := 0
+		err = s.eachOrphan(ctx, func(names []string) error {
+			left += len(names)
+			return nil
+		})
+		if err != nil || left == 0 {
+			return 0, err
+		}
+		if err := s.act(ctx); err != nil {
+			return 0, err
+		}
+	}
+	err = s.eachOrphan(ctx, func(names []string) error {
+		deleted += len(names)
+		return s.log.Store.Delete(ctx, names)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("delete files that no version names: %w", err)
+	}
+	return deleted, nil
+}
+
+// hasActed reports whether the log has an object of this writer's besides its claim.
+func (s *Shipper) hasActed() bool {
+	state := s.state()
+	return state.ActedSince(len(state.Claims) - 1)
+}
+
+// act has the loop add an object to the log, unless there is one.
+func (s *Shipper) act(ctx context.Context) error {
+	s.acting.Store(true)
+	defer s.acting.Store(false)
+	return s.await(ctx, func() bool {
+		poke(s.wake)
+		return s.hasActed()
+	})
+}
+
+// eachOrphan calls fn with the names of the files of earlier epochs that nobody needs, some at a
+// time. Once it has seen all of them after this writer has acted, there are no more to come.
+func (s *Shipper) eachOrphan(ctx context.Context, fn func(names []string) error) error {
+	acted, state := s.hasActed(), s.state()
 	pins, err := s.log.Pins(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, pin := range pins {
 		if pin.Number < state.Bound {
-			return 0, nil // the state does not know what this one needs
+			return nil // the state does not know what this one needs
 		}
 	}
 	known := s.known(state)
@@ -219,14 +261,10 @@ func (s *Shipper) sweep(ctx context.Context) (deleted int, err error) {
 				names = append(names, o.Name)
 			}
 		}
-		deleted += len(names)
-		return s.log.Store.Delete(ctx, names)
+		return fn(names)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("delete files that no version names: %w", err)
-	}
-	c.swept = true
-	return deleted, nil
+	s.collector.swept = err == nil && acted
+	return err
 }
 
 // known returns the names of files of earlier epochs that may be needed.

@@ -76,6 +76,7 @@ type Shipper struct {
 	closing   atomic.Bool   // no more files are stored
 	adopting  sync.Mutex    // held while a file from before the claim is stored
 	detaching atomic.Bool   // the log is to say that there are no origins any more
+	acting    atomic.Bool   // the log is to get an object of this writer's
 	throttle  throttle
 	received  throttle // of what is fetched
 
