@@ -1,4 +1,4 @@
-package raftstore_test
+package bench_test
 
 import (
 	"path/filepath"
@@ -11,6 +11,13 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/raftstore"
 )
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // bothStores is what raft's benchmarks need.
 type bothStores interface {
