@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -77,8 +78,15 @@ func TestRun_printsTablesAndJSON(t *testing.T) {
 		lines := bufio.NewScanner(strings.NewReader(output(t, append(args, "-json")...)))
 		n := 0
 		for ; lines.Scan(); n++ {
-			if !json.Valid(lines.Bytes()) {
-				t.Errorf("%s -json prints %s", args[0], lines.Bytes())
+			var fields map[string]any
+			err := json.Unmarshal(lines.Bytes(), &fields)
+			for name := range fields {
+				if name != strings.ToLower(name) {
+					err = fmt.Errorf("the field %s is not in lower case", name)
+				}
+			}
+			if err != nil {
+				t.Errorf("%s -json prints %s (%v)", args[0], lines.Bytes(), err)
 			}
 		}
 		if n != 1 {

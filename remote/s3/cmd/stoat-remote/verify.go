@@ -44,7 +44,9 @@ A writer may run meanwhile.`,
 				}
 			}
 			if *asJSON {
-				return writeJSON(s, verifiedJSON{*v, *deep})
+				return writeJSON(s, verifiedJSON{
+					v.Oldest, v.Newest, v.LogObjects, v.States, v.Files, v.Bytes, *deep,
+				})
 			}
 			return printVerified(s, v, *deep)
 		},
@@ -53,8 +55,13 @@ A writer may run meanwhile.`,
 
 // verifiedJSON is what was found to be whole.
 type verifiedJSON struct {
-	remote.Verified
-	Deep bool
+	Oldest     uint64 `json:"oldest"`
+	Newest     uint64 `json:"newest"`
+	LogObjects uint64 `json:"log_objects"`
+	States     int    `json:"states"`
+	Files      int    `json:"files"`
+	Bytes      int64  `json:"bytes"`
+	Deep       bool   `json:"deep"` // the newest commit was restored, too
 }
 
 // printVerified prints for people what was found to be whole.
