@@ -25,11 +25,12 @@ func exportCommand() *command {
 	return &command{
 		Name: "export", Arguments: "DB FILE", Summary: "write the space to a file, to carry to others",
 		Details: `
-FILE appears when it is complete; "-" is standard output. It has what others
-wrote, too, if it has arrived here; of what was pruned here, the state at the
-last checkpoint, unless -for says that it is not needed. If the database
-is open in another process, or there is no key of this device, what is not
-sealed yet is left out, with a warning.`,
+FILE appears when it is complete, and an export that is killed leaves .FILE-*
+beside it; "-" is standard output. It has what others wrote, too, if it has
+arrived here; of what was pruned here, the state at the last checkpoint, unless
+-for says that it is not needed. If the database is open in another process, or
+there is no key of this device, what is not sealed yet is left out, with a
+warning.`,
 		Min: 2, Max: 2, Flags: flags,
 		Run: func(ctx context.Context, s *stdio, args []string) error {
 			known, err := vectorOf(*since)
