@@ -16,7 +16,9 @@
 // and those without a valid beginning, are removed. Other files are left alone.
 //
 // A cache is safe for concurrent use. It returns what was put or nothing. If the disk fails, it
-// takes nothing for a minute. It knows nothing of stores and of what is in an object.
+// takes nothing for a minute; if it is full, the cache also gives an eighth of its bytes back, and
+// takes no more than the rest until it is closed: others need the disk more. It knows nothing of
+// stores and of what is in an object.
 package diskcache
 
 import (
@@ -72,12 +74,13 @@ type Config struct {
 
 // Cache is an open cache.
 type Cache struct {
-	config  Config
-	folder  vfs.Folder
-	lock    vfs.Lock
-	segment int64 // bytes of one
+	config Config
+	folder vfs.Folder
+	lock   vfs.Lock
+	limit  atomic.Int64 // of bytes: the configured one, or less since the disk was full
 
 	writing sync.Mutex // held to change segments; before mu
+	segment int64      // bytes of one
 	next    uint64     // the number of the next segment
 	total   int64      // bytes of all segments
 	dropped []*segment // are closed, and their files not removed yet
@@ -97,6 +100,7 @@ func Open(c Config) (*Cache, error) {
 	c.Limit = max(c.Limit, LimitMin)
 	size := min(max(c.Limit/segmentShare, segmentBytesMin), segmentBytesMax)
 	cache := &Cache{config: c, segment: size, next: 1, objects: map[ID][]*piece{}}
+	cache.limit.Store(c.Limit)
 	if err := c.Files.MkdirAll(c.Dir); err != nil {
 		return nil, err
 	}
@@ -145,7 +149,7 @@ func Clear(files vfs.FS, dir string) (err error) {
 }
 
 // Limit returns how many bytes the cache takes, at most.
-func (c *Cache) Limit() int64 { return c.config.Limit }
+func (c *Cache) Limit() int64 { return c.limit.Load() }
 
 // takeLock takes the lock of a folder, and creates its file if it is missing.
 func takeLock(files vfs.Folder, dir string) (vfs.Lock, error) {

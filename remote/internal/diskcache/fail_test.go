@@ -116,3 +116,46 @@ func TestCache_keepsTheLimitWhileTheDiskFails(t *testing.T) {
 		})
 	}
 }
+
+// A cache that is larger than the disk leaves room for the database beside it.
+func TestCache_givesBackWhatAFullDiskNeeds(t *testing.T) {
+	const disk = 4 << 20
+	synctest.Test(t, func(t *testing.T) {
+		files, warnings := memfs.New(), 0
+		full := faultfs.New(files, func(op faultfs.Op) error {
+			if op.Kind == faultfs.WriteAt && bytesIn(t, files) > disk-pieceBytes-headerBytes {
+				return vfs.ErrNoSpace
+			}
+			return nil
+		})
+		c, err := Open(Config{
+			Files: full, Dir: "cache", Limit: 4 * disk, Now: time.Now,
+			Warn: func(error) { warnings++ },
+		})
+		ok(t, err)
+		defer func() { ok(t, c.Close()) }()
+		put := func(n int) {
+			id := ID{Kind: folder.Table, Number: uint64(n)}
+			c.Put(id, truth(id, 0, pieceBytes), 0)
+		}
+		n := 0
+		for ; warnings == 0 && n < 1000; n++ {
+			put(n)
+		}
+		const most = disk - disk/16
+		for range 3 {
+			if used := bytesIn(t, files); warnings != 1 || used > most || used < disk/2 {
+				t.Fatalf("of %d bytes, the cache has %d, after %d warnings", disk, used, warnings)
+			}
+			<-time.After(rest)
+			for range 300 {
+				n++
+				put(n)
+			}
+		}
+		last := ID{Kind: folder.Table, Number: uint64(n)}
+		if !wantRight(t, c, last, 0, pieceBytes) {
+			t.Error("it takes nothing any more")
+		}
+	})
+}

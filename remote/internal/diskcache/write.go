@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"slices"
 	"time"
+
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // rest is for how long nothing is written after the disk has failed.
@@ -37,10 +39,30 @@ func (c *Cache) Put(id ID, data []byte, at int64) {
 // The caller holds writing.
 func (c *Cache) fail(err error) {
 	now := c.config.Now()
-	if c.failed.Swap(&now) == nil {
+	first := c.failed.Swap(&now) == nil
+	if errors.Is(err, vfs.ErrNoSpace) {
+		err = errors.Join(err, c.yield())
+	}
+	if first {
 		c.config.Warn(fmt.Errorf("nothing is kept in %s until the disk works again: %w", c.config.Dir,
 			err))
 	}
+}
+
+// yieldShare of the bytes, as a divisor, is given back if the disk is full.
+const yieldShare = 8
+
+// yield gives bytes back to a full disk, the oldest first, and has the cache keep to what is left.
+func (c *Cache) yield() error {
+	limit := max(c.total-c.total/yieldShare, LimitMin)
+	c.limit.Store(min(limit, c.limit.Load()))
+	c.segment = min(c.segment, max(limit/countShare, segmentBytesMin))
+	for most := c.total - c.total/yieldShare; len(c.segments) > 0 && c.total > most; {
+		if err := c.remove(0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // write writes the missing spans of data, which is that of an object from at on.
@@ -96,13 +118,13 @@ func (c *Cache) rotate() error {
 		return err
 	}
 	var carried []carried
-	for len(c.segments) > 0 && c.total+c.segment > c.config.Limit {
+	for len(c.segments) > 0 && c.total+c.segment > c.limit.Load() {
 		carried = c.carry(carried)
 		if err := c.remove(0); err != nil {
 			return err
 		}
 	}
-	if int64(len(c.segments)) >= c.config.Limit/c.segment*countShare {
+	if int64(len(c.segments)) >= c.limit.Load()/c.segment*countShare {
 		var err error
 		if carried, err = c.merge(carried); err != nil {
 			return err
