@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
@@ -33,6 +34,9 @@ remote.Open; files that are in the store stay there.`,
 			if *trigger == "" || args[1] == "" {
 				return cmdline.Usagef("DIR and -trigger FILE must be named")
 			}
+			if err := wantVacant(args[1]); err != nil {
+				return err
+			}
 			return s.read(ctx, args[0], time.Second, func(r *remote.Reader) error {
 				if err := awaitFile(ctx, *trigger); err != nil {
 					return err
@@ -41,6 +45,19 @@ remote.Open; files that are in the store stay there.`,
 			})
 		},
 	}
+}
+
+// wantVacant returns an error if DIR is a file or a database: now, and not when it is time to take
+// over.
+func wantVacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if slices.ContainsFunc(entries, isManifest) {
+		err = fmt.Errorf("there is a database at %s: DIR must be missing or empty", dir)
+	}
+	return err
 }
 
 // awaitFile returns once a file exists.

@@ -44,6 +44,14 @@ func TestStandby_takesOverOnceTheTriggerExists(t *testing.T) {
 	fails(t, exitUsage, []string{"standby", store, dir}, "stoat remote help standby")
 }
 
+func TestStandby_refusesADatabaseAtOnce(t *testing.T) {
+	dir, store := shipped(t, 3)
+	for _, taken := range []string{dir, filepath.Join(dir, "LOCK")} {
+		fails(t, exitError, []string{"standby", "-trigger", filepath.Join(store, "none"), store, taken},
+			taken)
+	}
+}
+
 // A store that cannot be written to is tried without end, and nobody must wonder why.
 func TestStandby_saysWhyItWaits(t *testing.T) {
 	_, store := shipped(t, 3)

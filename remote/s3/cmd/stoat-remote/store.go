@@ -78,13 +78,16 @@ func listFolder(arg string) (names []string, err error) {
 	}
 	entries, err := os.ReadDir(arg)
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "MANIFEST-") {
+		if isManifest(e) {
 			return nil, cmdline.Usagef("%s is the directory of a database, and not a store", arg)
 		}
 		names = append(names, e.Name())
 	}
 	return names, err
 }
+
+// isManifest reports whether a file makes the directory that it is in a database.
+func isManifest(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "MANIFEST-") }
 
 // isURL reports whether an argument names a bucket, perhaps with a mistake: s3:BUCKET is no folder
 // that anybody means.
