@@ -32,7 +32,7 @@ func TestGet_saysThatFilesMayBeInTheStore(t *testing.T) {
 	}
 	r := execute(t, "", "get", db, "ant")
 	fails(t, r, exitDamaged, "stoat remote restore")
-	if strings.Contains(r.err, "salvage") {
+	if strings.Contains(r.err, "stoat salvage") {
 		t.Errorf("it advises to lose files: %s", r.err)
 	}
 }

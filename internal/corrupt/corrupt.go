@@ -59,7 +59,7 @@ func Missing(file, claim string) error {
 	}
 	return NewElsewhere(file, "the file is missing; as %s says, the directory is shipped to object "+
 		"storage, and files may be only there: open it with package remote, or read the store with "+
-		"\"stoat remote get\" or \"stoat remote scan\"; a salvage would lose them", claim)
+		"\"stoat remote get\" or \"stoat remote restore\"; a salvage would lose them", claim)
 }
 
 // Error implements error.

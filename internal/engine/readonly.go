@@ -190,8 +190,7 @@ func (d directory) openUsable(levels *superversion.Levels) (damage, err error) {
 		}
 	})
 	if elsewhere > 1 {
-		errs = append(errs, fmt.Errorf("%d more files are missing, too: %w", elsewhere-1,
-			corrupt.ErrElsewhere))
+		errs = append(errs, fmt.Errorf("in all, %d are missing: %w", elsewhere, corrupt.ErrElsewhere))
 	}
 	return errors.Join(errs...), errors.Join(others...)
 }

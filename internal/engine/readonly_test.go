@@ -71,7 +71,7 @@ func TestOpen_readOnlyNamesOneOfTheFilesThatMayBeInAStore(t *testing.T) {
 	o.Logger = slog.New(slog.NewTextHandler(&logged, nil))
 	e := mustOpen(t, disk, o)
 	if n := strings.Count(logged.String(), "the file is missing"); len(tables) < 2 || n != 1 ||
-		!strings.Contains(logged.String(), "more file") {
+		!strings.Contains(logged.String(), "in all, ") {
 		t.Errorf("of %d tables that are missing, it names %d: %s", len(tables), n, logged.String())
 	}
 	s, err := e.Snapshot(0)
