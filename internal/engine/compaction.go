@@ -71,6 +71,7 @@ func (e *Engine) compactionJob(
 			_, found := slices.BinarySearch(p.Relocate, file)
 			return found
 		}
+		out.Values.MostBytes = p.MostValues
 	}
 	if p.Unread {
 		return job // the tables go as they are

@@ -46,6 +46,7 @@ func (e *Engine) picker() pick.Picker {
 			Deferred:   deferredAtOnce * uint64(e.options.Tuning.DeferredBytes),
 			YoungBytes: uint64(e.options.Tuning.YoungBytes),
 			PartBytes:  uint64(e.options.Tuning.PartBytes),
+			ValueBytes: uint64(e.options.Tuning.ValueBytes),
 		},
 		Now: e.now(),
 	}
@@ -62,6 +63,7 @@ type compactor struct {
 	quiet  time.Duration // the pause that it waits for, twice as long after each one it gave way to
 	seen   uint64        // the newest commit when the last compaction began
 	shrunk bool          // the last compaction compressed deferred values, and there may be more
+	begun  string        // why the last compaction was picked, if it has come to its end
 	pause  time.Duration // after the next failure
 }
 
@@ -100,6 +102,7 @@ func (c *compactor) next() (next pick.Plan, ok bool) {
 	for {
 		c.lookAgain.Store(false)
 		picker, version := c.picker(), c.state.Load().Levels.Version
+		picker.Begun = c.begun
 		if next, ok = picker.Next(version); ok && !c.stops() {
 			return next, true
 		}
@@ -176,9 +179,10 @@ func (c *compactor) flushFirst() bool {
 
 // ended decides how to go on after a compaction. After a failure it pauses.
 func (c *compactor) ended(done pick.Plan, err error) {
-	c.shrunk = err == nil && done.OnlyTable > 0
+	c.shrunk, c.begun = err == nil && done.OnlyTable > 0, ""
 	switch {
 	case err == nil:
+		c.begun = done.Why
 		if !c.shrunk {
 			c.waits = time.Time{}
 		}

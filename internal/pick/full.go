@@ -22,7 +22,7 @@ type Full struct {
 	last    Plan
 	before  *manifest.Version // of the last step
 	// ordered and joined are the numbers of bottom tables that need no more work: those whose
-	// values are in order, and those that were made of small ones.
+	// values were all brought into order, and those that were made of small ones.
 	ordered, joined map[uint64]bool
 }
 
@@ -55,7 +55,7 @@ func (f *Full) pick(v *manifest.Version) (Plan, bool) {
 	}
 	next := inOrder(v, func(file manifest.ValueFile) bool {
 		return file.Log || file.Garbage() > file.Size/fullGarbage
-	}, func(t *manifest.Table) bool { return f.ordered[t.Number] }, f.picker.mostValues())
+	}, func(t *manifest.Table) bool { return f.ordered[t.Number] }, f.picker.step(v))
 	if len(next.Bottom) > 0 {
 		return next, true
 	}
@@ -91,7 +91,7 @@ func (f *Full) note(after *manifest.Version) {
 	old := f.before.TableNumbers()
 	for _, t := range after.Bottom.Tables {
 		if !old[t.Number] {
-			f.ordered[t.Number] = true
+			f.ordered[t.Number] = bytesIn(t, f.last.Relocate) == 0
 			f.joined[t.Number] = f.joined[t.Number] || joins
 		}
 	}

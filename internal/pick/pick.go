@@ -21,6 +21,7 @@ type Limits struct {
 	Deferred   uint64 // deferred values are compressed at once if that reads no more bytes
 	YoungBytes uint64 // young runs of more are not compacted with each other; 0: any are
 	PartBytes  uint64 // young runs go into the bottom run in parts of about this size; 0: at once
+	ValueBytes uint64 // values are rewritten in steps of at least this size
 }
 
 // tooMany, times Limits.YoungRuns, young runs are compacted at any cost.
@@ -34,6 +35,7 @@ type Picker struct {
 	Limits
 	Now     uint64 // milliseconds since 1970
 	Damaged Damaged
+	Begun   string // why the compaction before was picked: some are done in steps
 }
 
 // Next returns the most urgent compaction, if any. A backup that has not been written to stays as
@@ -46,7 +48,7 @@ func (p Picker) Next(v *manifest.Version) (Plan, bool) {
 		return next, true
 	}
 	next, ok := p.first(v, tidying())
-	next.Idle = ok
+	next.Idle = ok && (next.Why != whyScattered || p.Begun != whyScattered)
 	return next, ok
 }
 
@@ -63,7 +65,7 @@ func urgent() []reason {
 		{"begun", Picker.begun},
 		{"grown", Picker.grown},
 		{"crowded", Picker.crowded},
-		{"reclaim", reclaim(garbageBusy)},
+		{whyReclaim, reclaim(garbageBusy)},
 		{"stale", Picker.stale},
 	}
 }
@@ -75,8 +77,8 @@ func tidying() []reason {
 		{"tidy", Picker.tidy},
 		{"dropped", Picker.dropped},
 		{"crumbs", Picker.crumbs},
-		{"scattered", Picker.scattered},
-		{"reclaim", reclaim(garbageIdle)},
+		{whyScattered, Picker.scattered},
+		{whyReclaim, reclaim(garbageIdle)},
 	}
 }
 

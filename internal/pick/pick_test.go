@@ -47,7 +47,9 @@ func deletions(n int) manifest.Run {
 }
 
 // testPicker returns a picker for which all tables are large enough.
-func testPicker() Picker { return Picker{Limits: Limits{YoungRuns: 4}, Now: 1000} }
+func testPicker() Picker {
+	return Picker{Limits: Limits{YoungRuns: 4, ValueBytes: 64 * testMB}, Now: 1000}
+}
 
 // due returns what was picked if it is due although commits come in.
 func due(next Plan, ok bool) (Plan, bool) { return next, ok && !next.Idle }

@@ -11,15 +11,17 @@ import (
 
 // Plan is a compaction to do: what it reads, and where its output goes.
 type Plan struct {
-	Why       string // the name of the reason, for logs
-	Idle      bool   // it only tidies up, and can wait until nobody commits
-	Young     manifest.YoungRuns
-	Bottom    []uint64 // numbers of tables of the bottom run, in the order of their keys
-	ToBottom  bool     // the output is part of the bottom run, else it is one young run
-	Unread    bool     // the bottom tables hold nothing that counts, and only go
-	Tight     bool     // as in compaction.Job
-	Relocate  []uint64 // numbers of the value files whose values are rewritten, ascending
-	OnlyTable uint64   // the one table of the young run that is rewritten; 0 for the whole run
+	Why      string // the name of the reason, for logs
+	Idle     bool   // it only tidies up, and can wait until nobody commits
+	Young    manifest.YoungRuns
+	Bottom   []uint64 // numbers of tables of the bottom run, in the order of their keys
+	ToBottom bool     // the output is part of the bottom run, else it is one young run
+	Unread   bool     // the bottom tables hold nothing that counts, and only go
+	Tight    bool     // as in compaction.Job
+	Relocate []uint64 // numbers of the value files whose values are rewritten, ascending
+	// MostValues ends that once so many bytes are rewritten, in the order of their keys; 0: all are.
+	MostValues uint64
+	OnlyTable  uint64 // the one table of the young run that is rewritten; 0 for the whole run
 
 	Front bool   // the newest of the young runs is the front of what the others become
 	End   []byte // if not nil, only keys below it are read, and what is made of them is a front

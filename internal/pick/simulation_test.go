@@ -42,7 +42,9 @@ func simulate(t testing.TB, without string, key, value uint64) *simulation {
 		tables: make(map[uint64]map[int]uint64), live: make(map[int]bool),
 		random: rand.New(rand.NewPCG(1, 2)),
 	}
-	s.picker.Limits = Limits{YoungRuns: 4, Garbage: 4 * testMB, SmallTable: 8 * testMB}
+	s.picker.Limits = Limits{
+		YoungRuns: 4, Garbage: 4 * testMB, SmallTable: 8 * testMB, ValueBytes: 64 * testMB,
+	}
 	return s
 }
 
@@ -103,15 +105,20 @@ func (s *simulation) add(keys []int, first, deleted int) {
 	s.install(edit)
 }
 
-// compact does up to most compactions for the reasons.
+// compact does up to most compactions for the reasons. One that is done in steps counts once.
 func (s *simulation) compact(reasons []reason, most int) {
 	reasons = slices.DeleteFunc(reasons, func(r reason) bool { return r.why == s.without })
-	for range most {
+	s.picker.Begun = ""
+	for n := 0; n < most; {
 		next, ok := s.picker.first(&s.version, reasons)
 		if !ok {
 			return
 		}
 		s.do(next)
+		if s.picker.Begun != next.Why || len(next.Relocate) == 0 {
+			n++
+		}
+		s.picker.Begun = next.Why
 	}
 }
 
@@ -154,7 +161,7 @@ func (s *simulation) do(next Plan) {
 	}
 	s.leaveOut(all, next)
 	before := s.written
-	s.relocate(all, next.Relocate, edit)
+	s.relocate(all, next, edit)
 	s.written += uint64(len(all)) * s.key
 	s.extra = max(s.extra, s.written-before)
 	if next.ToBottom {
@@ -171,10 +178,13 @@ func (s *simulation) do(next Plan) {
 }
 
 // relocate moves the values of the entries in some files into a new one.
-func (s *simulation) relocate(all map[int]uint64, files []uint64, edit *manifest.Edit) {
+func (s *simulation) relocate(all map[int]uint64, next Plan, edit *manifest.Edit) {
 	number, size := s.number(), uint64(0)
-	for n, file := range all {
-		if slices.Contains(files, file) {
+	for _, n := range slices.Sorted(maps.Keys(all)) {
+		if next.MostValues > 0 && size >= next.MostValues {
+			break
+		}
+		if slices.Contains(next.Relocate, all[n]) {
 			all[n] = number
 			size += s.value
 		}

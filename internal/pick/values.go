@@ -14,15 +14,23 @@ const (
 	garbageIdle = 35
 	// reclaimTo is where reclaiming stops. The distance keeps it from starting for every few bytes.
 	reclaimTo = 20
-	// reclaimBytes bounds the values that one compaction rewrites, and so the space that they take
-	// twice until it ends. So does reclaimParts, times Limits.PartBytes.
-	reclaimBytes = 4 << 30
-	reclaimParts = 8
+	// A compaction rewrites values of about Limits.ValueBytes, or of stepTables times what it may
+	// write of tables for that, but of no more than stepMost, or stepParts times Limits.PartBytes. So
+	// they take little space twice, and one that Close ends has written little in vain.
+	stepTables = 4
+	stepMost   = 4 << 30
+	stepParts  = 8
 	// scatteredBytes of values in log segments are worth bringing into the order of their keys, and
 	// so is scatteredShare of all values, as a divisor. Smaller portions would make many small
 	// value files.
 	scatteredBytes = 32 << 20
 	scatteredShare = 4
+)
+
+// The reasons of compactions that are done in steps.
+const (
+	whyReclaim   = "reclaim"
+	whyScattered = "scattered"
 )
 
 // reclaim returns a function that picks value files once they have more than most bytes of garbage
@@ -33,22 +41,22 @@ func reclaim(most uint64) func(Picker, *manifest.Version) (Plan, bool) {
 
 // reclaim picks value files with much garbage, to rewrite their live values. How much of a file is
 // live is an exact sum over the tables. Reclaiming a file costs its live bytes, so the files with
-// the smallest live share come first.
+// the smallest live share come first. Once begun, it goes on until little garbage is left.
 func (p Picker) reclaim(v *manifest.Version, most uint64) (Plan, bool) {
 	var live, garbage uint64
 	for _, f := range v.ValueFiles {
 		live += f.Live
 		garbage += f.Garbage()
 	}
-	if garbage <= p.Garbage+live*most/100 {
+	enough := p.Garbage/2 + live*reclaimTo/100
+	if garbage <= p.Garbage+live*most/100 && (p.Begun != whyReclaim || garbage <= enough) {
 		return Plan{}, false
 	}
 	next := Plan{ToBottom: true}
-	enough := p.Garbage/2 + live*reclaimTo/100
-	copied := uint64(0)
+	copied, step := uint64(0), p.step(v)
 	for _, f := range p.reclaimable(v) {
 		copied += f.Live
-		if garbage <= enough || copied > p.mostValues() && len(next.Relocate) > 0 {
+		if garbage <= enough || copied > step && len(next.Relocate) > 0 {
 			break
 		}
 		if f.Garbage() < f.Live*reclaimTo/100 {
@@ -66,12 +74,18 @@ func (p Picker) reclaim(v *manifest.Version, most uint64) (Plan, bool) {
 	return next, len(next.Bottom) > 0
 }
 
-// mostValues returns how many bytes of values a compaction may rewrite.
-func (p Picker) mostValues() uint64 {
-	if p.PartBytes == 0 {
-		return reclaimBytes
+// step returns how many bytes of values a compaction may rewrite.
+func (p Picker) step(v *manifest.Version) uint64 {
+	tables, most := uint64(0), uint64(stepMost)
+	for _, t := range v.Bottom.Tables {
+		if len(t.Values) > 0 {
+			tables += t.Size
+		}
 	}
-	return min(reclaimBytes, reclaimParts*p.PartBytes)
+	if p.PartBytes > 0 {
+		most = min(most, stepParts*p.PartBytes)
+	}
+	return min(most, max(p.ValueBytes, stepTables*tables))
 }
 
 // reclaimable returns the files with garbage into which only the bottom run points, the smallest
@@ -106,7 +120,7 @@ func (p Picker) reclaimable(v *manifest.Version) []manifest.ValueFile {
 
 // scattered picks log segments, to bring their values into key order, once for each value: scans
 // are slow until then. It waits until there are at least as many bytes of values as of the tables
-// that have to be written with them.
+// that have to be written with them. Once begun, it goes on until none is left.
 func (p Picker) scattered(v *manifest.Version) (Plan, bool) {
 	var live, all uint64
 	for _, f := range v.ValueFiles {
@@ -115,22 +129,27 @@ func (p Picker) scattered(v *manifest.Version) (Plan, bool) {
 			live += f.Live
 		}
 	}
-	if len(v.Young) > 0 || live < min(scatteredBytes, all/scatteredShare) {
+	begun := p.Begun == whyScattered
+	if len(v.Young) > 0 || !begun && live < min(scatteredBytes, all/scatteredShare) {
 		return Plan{}, false
+	}
+	step := p.step(v)
+	if live <= step+step/2 { // rather than a tiny step at the end
+		step = live
 	}
 	next := inOrder(v, func(f manifest.ValueFile) bool {
 		return f.Log && !p.Damaged.Has(f.Number)
-	}, p.avoidsTable, p.mostValues())
-	return next, len(next.Bottom) > 0 && live >= next.Bytes(v)
+	}, p.avoidsTable, step)
+	return next, len(next.Bottom) > 0 && (begun || live >= next.Bytes(v))
 }
 
 // inOrder returns the compaction that rewrites the values of disorderly files in the order of their
-// keys, of as many tables as have so many bytes of them, without those to skip.
+// keys, about so many bytes of them, without tables to skip.
 func inOrder(
 	v *manifest.Version,
 	disorderly func(manifest.ValueFile) bool, skip func(*manifest.Table) bool, most uint64,
 ) Plan {
-	next := Plan{ToBottom: true}
+	next := Plan{ToBottom: true, MostValues: most}
 	for _, f := range v.ValueFiles {
 		if disorderly(f) {
 			next.Relocate = append(next.Relocate, f.Number)

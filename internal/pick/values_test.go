@@ -94,3 +94,76 @@ func TestPick_rewritesNoGoodFileForGarbageThatYoungRunsHold(t *testing.T) {
 		t.Errorf("a file with a fifth of garbage: %s", got)
 	}
 }
+
+// files returns n value files with so many bytes, of which some are live.
+func files(n int, size, live uint64) (all []valueFile) {
+	for range n {
+		all = append(all, valueFile{size: size, live: live})
+	}
+	return all
+}
+
+func TestPick_reclaimsInStepsUntilLittleIsLeft(t *testing.T) {
+	p := testPicker()
+	p.Garbage = 4 * testMB
+	v := versionOf(files(10, 60*testMB, 20*testMB)...)
+	if got := outcome(p.Next(v)); got != "reclaim bottom [1] files [2 3 4] down" {
+		t.Errorf("%s", got)
+	}
+	v.Bottom.Tables[0].Size = 25 * testMB // the more tables are written, the more values are
+	if got := outcome(p.Next(v)); got != "reclaim bottom [1] files [2 3 4 5 6] down" {
+		t.Errorf("with large tables: %s", got)
+	}
+	p.PartBytes = testMB
+	if got := outcome(p.Next(v)); got != "reclaim bottom [1] files [2] down" {
+		t.Errorf("with a limit: %s", got)
+	}
+	p.PartBytes = 0
+	for _, c := range []struct {
+		garbage uint64 // MB of 600
+		begun   string
+		want    string
+	}{
+		{180, "", "nothing"},
+		{180, "tidy", "nothing"},
+		{180, "reclaim", "reclaim bottom [1] files [2] down"},
+		{110, "reclaim", "nothing"},
+	} {
+		v := versionOf(append(files(1, c.garbage*testMB+testMB, testMB),
+			files(1, 599*testMB, 599*testMB)...)...)
+		p.Begun = c.begun
+		if got := outcome(due(p.Next(v))); got != c.want {
+			t.Errorf("%d MB of garbage, after %q: %s, want %s", c.garbage, c.begun, got, c.want)
+		}
+	}
+}
+
+func TestPick_bringsValuesIntoOrderInSteps(t *testing.T) {
+	for _, c := range []struct {
+		log, table uint64 // MB
+		begun      string
+		want       string
+		most       uint64 // MB
+	}{
+		{1000, 1, "", "scattered bottom [1] files [3] down", 64},
+		{1000, 20, "", "scattered bottom [1] files [3] down", 80},
+		{90, 1, "", "scattered bottom [1] files [3] down", 90},
+		{31, 1, "", "nothing", 0},
+		{31, 1, "tidy", "nothing", 0},
+		{31, 40, "scattered", "scattered bottom [1] files [3] down", 31},
+	} {
+		v := versionOf(valueFile{size: 1000 * testMB, live: 1000 * testMB},
+			valueFile{size: c.log * testMB, live: c.log * testMB, log: true})
+		v.Bottom.Tables[0].Size = c.table * testMB
+		p := testPicker()
+		p.Begun = c.begun
+		next, ok := p.Next(v)
+		if got := outcome(next, ok); got != c.want || next.MostValues != c.most*testMB {
+			t.Errorf("%d MB, after %q: %s, %d bytes, want %s, %d MB", c.log, c.begun, got,
+				next.MostValues, c.want, c.most)
+		}
+		if idle := c.begun != whyScattered; ok && next.Idle != idle {
+			t.Errorf("after %q, a step waits for a pause: %v", c.begun, next.Idle)
+		}
+	}
+}

@@ -21,6 +21,9 @@ type Values struct {
 	Relocate func(file uint64) bool
 	Recheck  func(file uint64) bool
 	Read     func() ([]byte, error)
+
+	// MostBytes ends relocating once the relocated values have so many bytes; 0 is no limit.
+	MostBytes uint64
 }
 
 // Shrinks reports whether a value is likely to be much smaller when compressed. Then it belongs in
@@ -36,9 +39,10 @@ func (c *Config) Outside(value []byte) bool {
 // valueWriter writes the value files of a run.
 type valueWriter struct {
 	files
-	finished []manifest.ValueFile
-	writer   *valuelog.Writer // of the open file; nil between files
-	pointer  [valuelog.PointerBytes]byte
+	finished  []manifest.ValueFile
+	writer    *valuelog.Writer // of the open file; nil between files
+	pointer   [valuelog.PointerBytes]byte
+	relocated uint64 // bytes of values
 }
 
 // separate returns the entry for the table. If its value belongs in a value file, it writes the
@@ -80,13 +84,17 @@ func (v *valueWriter) fetch(e keyspace.Entry) (keyspace.Entry, error) {
 	if err != nil {
 		return e, err
 	}
-	relocate := c.Relocate != nil && c.Relocate(p.File)
+	relocate := c.Relocate != nil && c.Relocate(p.File) &&
+		(c.MostBytes == 0 || v.relocated < c.MostBytes)
 	if !relocate && (c.Recheck == nil || !c.Recheck(p.File)) {
 		return e, nil
 	}
 	value, err := c.Read()
 	if err != nil || !relocate && v.config.Outside(value) {
 		return e, err
+	}
+	if relocate {
+		v.relocated += uint64(len(value))
 	}
 	e.Kind, e.Value = keyspace.KindPut, value
 	return e, nil

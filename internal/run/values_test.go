@@ -250,6 +250,27 @@ func TestWriter_relocatesWhatPointsIntoTheFilesNamed(t *testing.T) {
 	}
 }
 
+func TestWriter_relocatesUpToItsLimit(t *testing.T) {
+	for most, want := range map[uint64]int{0: 20, 1: 1, 300: 3, 301: 4, 1900: 19, 5000: 20} {
+		c := withValues(newFS(t))
+		at := 0
+		c.Values.Relocate, c.Values.MostBytes = func(uint64) bool { return true }, most
+		c.Values.Read = func() ([]byte, error) { return []byte(valued(at, separate).value), nil }
+		w := NewWriter(c)
+		for ; at < 20; at++ {
+			_, err := add(w, []entry{point(at, 901, separate)})
+			check(t, err)
+		}
+		output, err := w.Finish()
+		check(t, err)
+		for i, e := range readAll(t, c.FS, output.Tables) {
+			if moved := e.pointer().File != 901; moved != (i < want) {
+				t.Errorf("with a limit of %d bytes, value %d is relocated: %v", most, i, moved)
+			}
+		}
+	}
+}
+
 func TestWriter_relocatesIntoTablesIfNothingIsSeparated(t *testing.T) {
 	entries, want := relocated()
 	c := config(newFS(t))
