@@ -21,8 +21,8 @@ const (
 	SliceSize  = 60 << 10 // bytes of each slice of an offer but the last
 	slicesMax  = 512
 	OfferMax   = slicesMax * SliceSize
-	proofLeast = 64 // bytes of a proof run: it has a seal
-	treesMax   = 1 << 16
+	proofLeast = 64      // bytes of a proof run: it has a seal
+	treesMax   = 1 << 20 // more than the act of a checkpoint has
 	countMax   = 1 << 30 // chunks
 	fetchMax   = 1 << 10 // ranges of chunks in a frame
 	pieceMax   = FrameMax - 32

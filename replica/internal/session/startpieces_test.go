@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
 // giver is a replica in memory with an offer, and its chunks.
@@ -181,5 +182,21 @@ func TestStart_takesChunksThatCompress(t *testing.T) {
 	read := g.visit(t, b, 1<<30)
 	if !b.hasInstalled() || len(b.staged) != len(g.chunks) || read > FrameMax {
 		t.Errorf("%d chunks are staged, after %d bytes", len(b.staged), read)
+	}
+}
+
+// An offer has a subtree for each of as many collections as fit into the largest act.
+func TestOffer_ofManyCollections(t *testing.T) {
+	const subtreeLeast = 1 + 1 + 32 // bytes in an act
+	o := &Offer{Evidence: [][]byte{make([]byte, proofLeast)},
+		Trees: make([]chunk.Tree, entry.SizeMax/subtreeLeast)}
+	got, err := ParseOffer(o.Append(nil))
+	if err != nil || len(got.Trees) != len(o.Trees) {
+		t.Fatalf("%v", err)
+	}
+	last := ChunkID{Tree: len(o.Trees) - 1}
+	r := wire.NewReader(last.append(nil))
+	if id := readChunkID(&r); r.End() != nil || id != last {
+		t.Errorf("its last chunk is %v, %v", id, r.End())
 	}
 }
