@@ -241,6 +241,7 @@ func (t *txn) collectionNumber(name string) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
+	t.assigned = true
 	return uint32(next), t.putNumber(key, uint32(next))
 }
 

@@ -75,7 +75,7 @@ func (t *txn) mergeDeferred() error {
 		return nil
 	}
 	t.deferred = deferred{}
-	for _, in := range t.collected {
+	for _, in := range t.collected.all {
 		in.merging = nil
 	}
 	slices.SortFunc(all, func(a, b deferredChange) int {

@@ -159,13 +159,26 @@ func (t *txn) eachMarked(
 func (t *txn) collectionName(number uint32) (name string, err error) {
 	name, ok := t.names[number]
 	if !ok {
-		t.names, err = t.collectionNames()
+		name, ok = t.space.nameOf(number)
+	}
+	if !ok {
+		if t.names, err = t.collectionNames(); err == nil && !t.assigned {
+			t.space.names.Store(&t.names) // they are committed, and never change
+		}
 		name, ok = t.names[number]
 	}
 	if err == nil && !ok {
 		err = fmt.Errorf("no collection has the number %d: %w", number, stoat.ErrCorrupt)
 	}
 	return name, err
+}
+
+// nameOf returns the name of a collection, if it is among those that were last read.
+func (s *Space) nameOf(number uint32) (name string, ok bool) {
+	if known := s.names.Load(); known != nil {
+		name, ok = (*known)[number]
+	}
+	return name, ok
 }
 
 // collectionNames returns the names of all collections by their numbers.

@@ -56,7 +56,8 @@ type Space struct {
 	taken       *usages    // by the holder of applying; nil until it is needed
 	scratch     sync.Pool  // of *scratch
 
-	buckets atomic.Pointer[spaceBuckets] // as last looked up
+	buckets atomic.Pointer[spaceBuckets]      // as last looked up
+	names   atomic.Pointer[map[uint32]string] // of collections, by their numbers, as last read
 
 	perDevice, perSpace Quota
 	admission           func(*stoat.Tx, *Offer) error

@@ -78,29 +78,6 @@ func (r *row) named(name string) []byte {
 	return r.value(field)
 }
 
-// inside is a collection in a transaction.
-type inside struct {
-	number  uint32
-	table   *fieldTable   // nil: not read
-	records *stoat.Bucket // once opened; nil if the program has never opened the collection
-	opened  bool
-	merging *collection // in what is deferred; nil: nothing is
-}
-
-// inside returns a collection in the transaction. Most transactions have one, or few.
-func (t *txn) inside(collection uint32) *inside {
-	if in := t.last; in != nil && in.number == collection {
-		return in
-	}
-	i := slices.IndexFunc(t.collected, func(in *inside) bool { return in.number == collection })
-	if i < 0 {
-		i = len(t.collected)
-		t.collected = append(t.collected, &inside{number: collection})
-	}
-	t.last = t.collected[i]
-	return t.last
-}
-
 // state is the state of one record in a transaction.
 type state struct {
 	t          *txn

@@ -157,8 +157,9 @@ type txn struct {
 
 	collections map[string]uint32 // the numbers of collections
 	names       map[uint32]string // of collections
-	collected   []*inside
+	collected   collected
 	last        *inside // of collected
+	assigned    bool    // a collection has got a number
 
 	pending    *pending // local changes
 	deferred   deferred // changes by others

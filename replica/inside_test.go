@@ -1,0 +1,58 @@
+package replica
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/record"
+)
+
+// A transaction may meet any number of collections, and entries of collections that are new to a
+// replica, or were new in a transaction that failed, say which ones they are.
+func TestCollection_ofWhichThereAreMany(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	const many = 3 * fewInside
+	var all []*record.Collection[textByKey]
+	for i := range many {
+		texts, err := Collection[textByKey](a.space, fmt.Sprint("texts", i), nil)
+		must(t, err)
+		all = append(all, texts)
+	}
+	for round := range 3 {
+		for i, texts := range all {
+			text := fmt.Sprint(round, i)
+			a.update(func(tx *stoat.Tx) error { return texts.Put(tx, &textByKey{"k", text}) })
+			if err := a.db.Update(func(tx *stoat.Tx) error {
+				tr, err := a.space.in(tx)
+				must(t, err)
+				number, err := tr.collectionNumber(fmt.Sprint("rolled back", round, i))
+				must(t, err)
+				_, err = tr.collectionName(number) // the next collection gets it
+				must(t, err)
+				return stoat.ErrTxClosed
+			}); err == nil {
+				t.Fatal("it was not rolled back")
+			}
+		}
+		meet(t, a, b)
+		agree(t, a, b)
+		if facts := factsOf(b); len(facts) < many*(round+1) {
+			t.Errorf("%d entries", len(facts))
+		}
+		if _, err := Collection[textByKey](b.space, fmt.Sprint("texts", round), nil); err != nil {
+			t.Error(err)
+		}
+		late, err := Collection[textByKey](a.space, fmt.Sprint("late", round), nil)
+		must(t, err)
+		all = append(all, late)
+	}
+	for _, texts := range all {
+		a.update(func(tx *stoat.Tx) error { return texts.Put(tx, &textByKey{"k", "last"}) })
+	}
+	meet(t, a, b)
+	agree(t, a, b)
+	compareWithModel(t, b)
+	compareWithModel(t, a)
+}
