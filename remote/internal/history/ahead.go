@@ -22,8 +22,6 @@ const (
 	openingMost = 32 << 20
 	// fetchTries is how often each of them is tried: a failure must not make all others be of no use.
 	fetchTries = 6
-	// listMost is how many objects are listed by one request.
-	listMost = 1000
 )
 
 // ahead is a store some of whose log objects are fetched before they are asked for, each once. They
@@ -210,7 +208,7 @@ func (l *Log) listedAfter(
 	ctx context.Context, n, through uint64,
 ) (objects []objstore.Object, err error) {
 	for after := logName(n); n < through; {
-		limit := int(min(listMost, through-n))
+		limit := int(min(PageObjects, through-n))
 		listed, err := l.Store.List(ctx, logPrefix, after, limit)
 		if err != nil {
 			return nil, err

@@ -45,7 +45,7 @@ func errStopped(n uint64) error {
 // stop sends a barrier, together with a glance, to stop a writer that takes each number before a
 // claim can: so far ahead that the writer is not there yet when the barrier arrives. Then the
 // number after it is free. Whether that succeeds shows when the log is read.
-func (f *Follower) stop(as *Log, look *glance) error {
+func (f *Follower) stop(as *Log, g *glance) error {
 	s := f.state
 	if f.vain < vainMost || f.barrier > s.Number || s.Epoch == 0 {
 		return nil
@@ -58,6 +58,6 @@ func (f *Follower) stop(as *Log, look *glance) error {
 		return err
 	}
 	f.barrier = o.Number
-	look.ask(func(ctx context.Context) error { return as.Store.Create(ctx, logName(o.Number), p) })
+	g.ask(func(ctx context.Context) error { return as.Store.Create(ctx, logName(o.Number), p) })
 	return nil
 }

@@ -92,7 +92,7 @@ func (l *Log) readAll(ctx context.Context, more bool) (*object.State, readIDs, e
 	}
 	s = cmp.Or(s, Start(l.Database))
 	read, ahead := newReadIDs(s), l.batching(listed)
-	end := lastNumber(listed)
+	end := lastOf(listed)
 	for more || s.Number < end {
 		next, err := ahead.advancePatiently(ctx, s)
 		if errors.Is(err, objstore.ErrNotExist) {
@@ -114,16 +114,6 @@ func (l *Log) readAll(ctx context.Context, more bool) (*object.State, readIDs, e
 		read.ids[s.Number] = s.ID
 	}
 	return s, read, nil
-}
-
-// lastNumber returns the number of the last log object that was listed; 0 if there is none.
-func lastNumber(listed []objstore.Object) (last uint64) {
-	for _, o := range listed {
-		if number, ok := logNumber(o.Name); ok {
-			last = max(last, number)
-		}
-	}
-	return last
 }
 
 // advancePatiently returns the state after the next object, with some tries.

@@ -13,8 +13,9 @@ import (
 // answer or two.
 const glanceMost = 4
 
-// glance is a look at the end of the log while a claim is on its way: if another object has the
-// number of the claim, it tells what that is and what comes after it, without another round trip.
+// glance is what a claimant sees of the end of the log while its claim is on its way: if another
+// object has the number of the claim, what that is and what comes after it, without another round
+// trip.
 type glance struct {
 	objstore.Store // that the claim goes to
 	log            *Log
@@ -29,7 +30,7 @@ type glance struct {
 	known  int               // how many of the two are
 }
 
-// newGlance begins a look at the log after the state of a follower.
+// newGlance begins a glance at the log after the state of a follower.
 func (f *Follower) newGlance(ctx context.Context, store objstore.Store) *glance {
 	g := &glance{Store: store, log: f.log, ahead: f.ahead}
 	g.context, g.cancel = context.WithCancel(ctx)
@@ -80,7 +81,7 @@ func (g *glance) note(record func(), err error) {
 	g.known++
 }
 
-// end ends the look. What is not answered yet stays unknown.
+// end ends the glance. What is not answered yet stays unknown.
 func (g *glance) end() {
 	g.cancel()
 	g.running.Wait()

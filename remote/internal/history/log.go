@@ -38,7 +38,7 @@ type Log struct {
 	Pause func(ctx context.Context, tries int) error
 	// Failed, unless it is nil, is told why a request failed that is made again after a pause.
 	Failed func(error)
-	// Parallel is how many requests are made at the same time, if there are many. 0: 32.
+	// Parallel is how many requests are made at the same time, if there are many. 0: parallelMost.
 	Parallel int
 
 	short       int   // how many log objects are listed before the newest state is known; 0: shortMost

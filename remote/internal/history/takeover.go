@@ -33,7 +33,7 @@ func (f *Follower) Fetch(ctx context.Context) (end uint64, jumped bool, err erro
 	if err == nil {
 		err = f.log.together(
 			func() error { return f.ahead.fetch(ctx, f.ahead.missing(through(listed, end))) },
-			func() error { return f.look(ctx, newest) },
+			func() error { return f.fetchState(ctx, newest) },
 		)
 	}
 	if err != nil {
@@ -91,8 +91,8 @@ func (f *Follower) news(
 	return listed, newest, err
 }
 
-// look fetches the newest state, so that a claim need not, as long as there is no newer one.
-func (f *Follower) look(ctx context.Context, newest uint64) error {
+// fetchState fetches the newest state, so that a claim need not, as long as there is no newer one.
+func (f *Follower) fetchState(ctx context.Context, newest uint64) error {
 	if newest <= f.newest.Number {
 		return nil
 	}
@@ -114,24 +114,24 @@ func (f *Follower) Claim(
 	ctx context.Context, as *Log, claim object.Claim,
 ) (*Writer, error) {
 	claim.Base, claim.Window = f.read.base, max(claim.Window, 1)
-	look := f.newGlance(ctx, as.Store)
+	g := f.newGlance(ctx, as.Store)
 	beside := *as
-	beside.Store = look
+	beside.Store = g
 	var s *object.State
-	err := f.stop(as, look)
+	err := f.stop(as, g)
 	if err == nil {
 		s, err = beside.createClaim(ctx, f.state, claim)
 	}
 	if errors.Is(err, errTaken) {
-		f.glance = look
+		f.glance = g
 		f.vain++
 		return nil, ErrBehind
 	}
-	look.end()
+	g.end()
 	if err != nil {
 		return nil, err
 	}
-	counts, err := f.claimCounts(ctx, as, s, look.seen())
+	counts, err := f.claimCounts(ctx, as, s, g.seen())
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (f *Follower) claimCounts(
 			return err
 		},
 		func() error {
-			_ = f.look(ctx, seen) // or it is read below
+			_ = f.fetchState(ctx, seen) // or it is read below
 			return nil
 		},
 	)
