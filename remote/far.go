@@ -38,7 +38,7 @@ type farConfig struct {
 	limit    int64  // of the cache; 0: a default
 	key      []byte // with which the cache is encrypted, unless it is in memory; may be nil
 	database [16]byte
-	origin   [16]byte       // the id of its first claim
+	first    [16]byte       // the id of the first object of its log
 	claims   history.Claims // as far as they are known
 	logger   *slog.Logger   // may be nil
 	missing  func()         // is called when an object is missing
@@ -91,7 +91,7 @@ func (c *farConfig) openCache() (*diskcache.Cache, error) {
 	logger := c.logger // and not c, which leads to who reads; see Unwatch
 	config := diskcache.Config{
 		Files: files, Dir: c.dir, Limit: limit,
-		Owner: [32]byte(append(c.database[:], c.origin[:]...)),
+		Owner: [32]byte(append(c.database[:], c.first[:]...)),
 		Warn:  func(err error) { logger.Warn("the cache of files in a store fails", "err", err) },
 		Now:   time.Now,
 	}

@@ -114,9 +114,9 @@ func openReader(
 	}
 	r.tail, err = tail.Open(ctx, source.Log(), tail.Config{
 		Poll: o.Poll, PollMax: o.PollMax, AtOnce: atOnce,
-		Replica: func(database, origin [16]byte) (*engine.Replica, error) {
+		Replica: func(database, first [16]byte) (*engine.Replica, error) {
 			r.far, err = openFar(farConfig{
-				store: r.store, patience: o.Patience, database: database, origin: origin,
+				store: r.store, patience: o.Patience, database: database, first: first,
 				files: settings.FS, dir: dir, limit: o.CacheBytes, key: o.Database.Key,
 				logger:  o.Database.Logger,
 				missing: func() { r.tail.Missing() }, // once it is open

@@ -256,7 +256,7 @@ func open(
 			return nil, err
 		}
 		return openFar(farConfig{
-			store: db.store, patience: o.Patience, database: database, origin: claims[0].ID, claims: claims,
+			store: db.store, patience: o.Patience, database: database, first: claims[0].ID, claims: claims,
 			files: settings.FS, dir: cache, limit: o.CacheBytes, key: o.Database.Key,
 			logger: o.Database.Logger, missing: func() {},
 		})

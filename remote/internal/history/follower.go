@@ -19,7 +19,7 @@ type Follower struct {
 	read   readIDs       // what this follower has read, as far as a claim may need it
 	newest *object.State // of those that are stored, as far as this follower has looked
 
-	origin object.ID // of the first log object; zero unless it was opened by Open
+	first object.ID // of the first log object; zero unless it was opened by Open
 
 	glance  *glance // the one at which the last claim ended whose number was taken; or nil
 	vain    int     // claims whose number was taken
@@ -79,7 +79,7 @@ func (l *Log) Open(ctx context.Context) (f *Follower, end uint64, err error) {
 		}
 	}
 	if len(f.state.Claims) > 0 {
-		f.origin = f.state.Claims[0].ID
+		f.first = f.state.Claims[0].ID
 	}
 	f.log.Database, f.log.anyDatabase = f.state.Database, false
 	return f, max(f.state.Number, lastOf(listed)), nil
@@ -100,13 +100,13 @@ func (f *Follower) start() (*object.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.origin = first.ID
+	f.first = first.ID
 	return Start(first.Database), nil
 }
 
-// Origin returns the id of the first log object, which no other store of a database shares, except
-// a copy.
-func (f *Follower) Origin() object.ID { return f.origin }
+// First returns the id of the first log object, which no other store of a database shares, except a
+// copy.
+func (f *Follower) First() object.ID { return f.first }
 
 // State returns the state at the last object that was read.
 func (f *Follower) State() *object.State { return f.state }

@@ -44,8 +44,8 @@ type Config struct {
 	// fails rather than waiting for a store to recover.
 	AtOnce bool
 
-	// Replica opens the replica of a database, whose log begins with the object of the given id.
-	Replica func(database, origin [16]byte) (*engine.Replica, error)
+	// Replica opens the replica of a database, given the id of the first object of its log.
+	Replica func(database, first [16]byte) (*engine.Replica, error)
 	// Claimed is called with all claims, in their order, before the replica shows what the writer of
 	// the newest one has made.
 	Claimed func(history.Claims)
@@ -96,7 +96,7 @@ func Open(ctx context.Context, log *history.Log, c Config) (*Tail, error) {
 	if c.AtOnce {
 		t.follower.ToClaim()
 	}
-	if t.replica, err = c.Replica(t.follower.State().Database, t.follower.Origin()); err != nil {
+	if t.replica, err = c.Replica(t.follower.State().Database, t.follower.First()); err != nil {
 		return nil, err
 	}
 	err = t.reset(ctx)
