@@ -128,7 +128,7 @@ func (s *Shipper) Claims(ctx context.Context) (database [16]byte, all history.Cl
 // hasRest returns an error unless the store has what a folder lacks.
 func hasRest(state *object.State, found engine.Found, local map[string]bool) error {
 	for _, u := range uploads(found.Version, state.Version) {
-		if name := history.DataName(u.kind, u.number); !local[name] {
+		if !local[u.object()] {
 			return corrupt.New(filepath.Join(found.Dir, u.kind.Name(u.number)), 0,
 				"the file is neither here nor in the store; open an empty folder")
 		}

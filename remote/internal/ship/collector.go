@@ -284,18 +284,6 @@ func (s *Shipper) known(state *object.State) map[string]bool {
 	return names
 }
 
-// namesOf returns the names of the objects that hold the files of a version.
-func namesOf(v *manifest.Version) map[string]bool {
-	names := map[string]bool{}
-	for t := range v.Tables() {
-		names[history.DataName(folder.Table, t.Number)] = true
-	}
-	for _, f := range v.ValueFiles {
-		names[history.DataName(f.Kind(), f.Number)] = true
-	}
-	return names
-}
-
 // retiredName returns the name of the object that holds a retired file.
 func retiredName(r object.Retired) string {
 	kind := folder.Table

@@ -14,7 +14,6 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
@@ -211,7 +210,7 @@ func (s *Shipper) moveFile(
 
 // compareEnd returns an error unless the store has a file, as far as its end tells.
 func (s *Shipper) compareEnd(ctx context.Context, l leaving) error {
-	name, at := history.DataName(l.kind, l.number), l.size-int64(len(l.end))
+	name, at := l.object(), l.size-int64(len(l.end))
 	there, err := s.log.Store.Get(ctx, name, at, int64(len(l.end)))
 	switch {
 	case errors.Is(err, objstore.ErrNotExist):

@@ -1,14 +1,12 @@
 package ship
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"sync"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/remote/internal/history"
 )
 
 // stock is which files of the database are in the folder, and which are only in the store. Safe for
@@ -41,24 +39,10 @@ func (s *Shipper) beginStock(v *manifest.Version) {
 	s.stock.mu.Lock()
 	defer s.stock.mu.Unlock()
 	for _, u := range filesOf(v) {
-		if !s.isOwn(u) && !s.collector.local[history.DataName(u.kind, u.number)] {
+		if !s.isOwn(u) && !s.collector.local[u.object()] {
 			s.stock.lacking[u.number] = true
 		}
 	}
-}
-
-// filesOf returns all files of a version.
-func filesOf(v *manifest.Version) []upload { return uploads(v, new(manifest.Version)) }
-
-// byAge compares files by when they were made.
-func byAge(a, b upload) int { return cmp.Compare(a.number, b.number) }
-
-// bytesOf returns what files take.
-func bytesOf(files []upload) (bytes int64) {
-	for _, u := range files {
-		bytes += u.size
-	}
-	return bytes
 }
 
 // split returns the files of a version that are in the folder, and those that are only in the

@@ -2,6 +2,7 @@ package ship
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +18,19 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// upload is a file to be stored: the first size bytes of it.
+// upload is a file that a version names, and that is in the store or to be stored: the first size
+// bytes of it.
 type upload struct {
 	kind   folder.Kind
 	number uint64
 	size   int64
 }
+
+// object returns the name of the object that holds the file.
+func (u upload) object() string { return history.DataName(u.kind, u.number) }
+
+// byAge compares files by when they were made.
+func byAge(a, b upload) int { return cmp.Compare(a.number, b.number) }
 
 // uploads returns the files that a version names, and that the one in the store does not.
 func uploads(version, there *manifest.Version) (files []upload) {
@@ -38,6 +46,35 @@ func uploads(version, there *manifest.Version) (files []upload) {
 		}
 	}
 	return files
+}
+
+// filesOf returns all files of a version.
+func filesOf(v *manifest.Version) []upload { return uploads(v, new(manifest.Version)) }
+
+// bytesOf returns what files take.
+func bytesOf(files []upload) (bytes int64) {
+	for _, u := range files {
+		bytes += u.size
+	}
+	return bytes
+}
+
+// namesOf returns the names of the objects that hold the files of a version.
+func namesOf(v *manifest.Version) map[string]bool {
+	names := map[string]bool{}
+	for _, u := range filesOf(v) {
+		names[u.object()] = true
+	}
+	return names
+}
+
+// sizesOf returns the names of the objects that hold the files of a version, and their sizes.
+func sizesOf(v *manifest.Version) map[string]int64 {
+	sizes := map[string]int64{}
+	for _, u := range filesOf(v) {
+		sizes[u.object()] = u.size
+	}
+	return sizes
 }
 
 // storeFiles stores files that a version names, several at a time. Those that it has stored before
@@ -91,7 +128,7 @@ func (s *Shipper) storeFile(ctx context.Context, held *engine.Held, u upload) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	name := history.DataName(u.kind, u.number)
+	name := u.object()
 	if s.isOwn(u) {
 		s.collector.store(name)
 		return s.log.Store.Put(ctx, name, paced{ctx, file, &s.throttle}, u.size)

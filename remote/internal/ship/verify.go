@@ -8,8 +8,6 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
-	"github.com/stoatdb/stoat/internal/folder"
-	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/remote/internal/clonestore"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
@@ -127,16 +125,4 @@ func (s *Source) verifyFiles(
 		problems = append(problems[:problemsMost], fmt.Errorf("and %d more objects", more))
 	}
 	return errors.Join(problems...)
-}
-
-// sizesOf returns the names of the objects that hold the files of a version, and their sizes.
-func sizesOf(v *manifest.Version) map[string]int64 {
-	sizes := map[string]int64{}
-	for t := range v.Tables() {
-		sizes[history.DataName(folder.Table, t.Number)] = int64(t.Size)
-	}
-	for _, f := range v.ValueFiles {
-		sizes[history.DataName(f.Kind(), f.Number)] = int64(f.Size)
-	}
-	return sizes
 }
