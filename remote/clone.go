@@ -9,6 +9,7 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/remote/internal/clonestore"
 	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 	"github.com/stoatdb/stoat/remote/internal/ship"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
@@ -71,11 +72,11 @@ func clone(
 		return m, fmt.Errorf("the store of the parent encrypts, and that of the clone does not; use the "+
 			"one that cryptstore.Open returns: %w", stoat.ErrKey)
 	}
-	from, err := ship.NewSource(ctx, ship.Persistent(parent))
+	from, err := ship.NewSource(ctx, retry.Persistent(parent))
 	if err != nil {
 		return m, err
 	}
-	to, err := ship.NewSource(ctx, ship.Persistent(own))
+	to, err := ship.NewSource(ctx, retry.Persistent(own))
 	if err != nil {
 		return m, err
 	}

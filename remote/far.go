@@ -16,8 +16,8 @@ import (
 	"github.com/stoatdb/stoat/remote/internal/diskcache"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/objectfs"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 	"github.com/stoatdb/stoat/remote/internal/sparse"
-	"github.com/stoatdb/stoat/remote/internal/tail"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
@@ -61,7 +61,7 @@ func openFar(c farConfig) (*far, error) {
 	}
 	f := &far{store: c.store, ended: make(chan struct{})}
 	f.claims.Store(&c.claims)
-	patient := &tail.Patient{Store: c.store, Patience: c.patience, Ended: f.ended}
+	patient := &retry.Patient{Store: c.store, Patience: c.patience, Ended: f.ended}
 	f.Folder = objectfs.New(patient, cache, f.maker, c.missing)
 	return f, nil
 }

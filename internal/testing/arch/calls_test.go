@@ -170,7 +170,7 @@ func clock(f *file, report reporter) {
 	banCalls("time", []string{
 		"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker",
 	}, "take the time as a parameter", "internal/engine", "remote/internal/ship",
-		"remote/internal/tail", "cmd")(f, report)
+		"remote/internal/tail", "remote/internal/retry", "cmd")(f, report)
 }
 
 func sleepInTests(f *file, report reporter) {

@@ -102,16 +102,17 @@ internal/testing/portable: std
 	                       github.com/klauspost/compress
 	remote/internal/history: internal/checksum, internal/corrupt, internal/folder, internal/manifest,
 	                       remote/objstore, remote/internal/object
+	remote/internal/retry: internal/corrupt, remote/objstore
 	remote/internal/clonestore: remote/objstore, remote/internal/object, remote/internal/history
 	remote/internal/ship:  internal/checksum, internal/corrupt, internal/vfs, internal/folder,
 	                       internal/manifest, internal/commit, internal/engine, remote/objstore,
 	                       remote/internal/object, remote/internal/history,
-	                       remote/internal/clonestore
+	                       remote/internal/clonestore, remote/internal/retry
 	remote/internal/diskcache: internal/vfs, internal/checksum, internal/corrupt, internal/folder
 	remote/internal/objectfs: internal/vfs, internal/corrupt, internal/folder, remote/objstore,
 	                       remote/internal/history, remote/internal/diskcache
 	remote/internal/tail:  internal/corrupt, internal/engine, remote/objstore,
-	                       remote/internal/object, remote/internal/history
+	                       remote/internal/object, remote/internal/history, remote/internal/retry
 	remote/internal/sparse: internal/vfs, internal/folder
 	remote:                ., internal/vfs, internal/vfs/memfs, internal/vfs/cryptfs,
 	                       internal/folder, internal/engine, internal/corrupt,
@@ -119,7 +120,7 @@ internal/testing/portable: std
 	                       remote/objstore, remote/internal/history, remote/internal/ship,
 	                       remote/internal/diskcache, remote/internal/objectfs,
 	                       remote/internal/sparse, remote/internal/tail,
-	                       remote/internal/clonestore
+	                       remote/internal/clonestore, remote/internal/retry
 	remote/memstore:       remote/objstore
 	remote/cryptstore:     internal/corrupt, internal/fileheader, internal/vfs/cryptfs,
 	                       remote/objstore

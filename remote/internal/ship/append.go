@@ -10,6 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 )
 
 const (
@@ -124,7 +125,7 @@ func (s *Shipper) send(ctx context.Context, r *history.Request) {
 				break
 			}
 			s.note(err)
-			sleep(ctx, backOff(tries), nil)
+			retry.Sleep(ctx, retry.BackOff(tries), nil)
 		}
 		s.group.took.Store(int64(time.Since(began)))
 		poke(s.answered)

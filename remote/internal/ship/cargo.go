@@ -10,6 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 )
 
 const (
@@ -102,7 +103,7 @@ func (s *Shipper) load(ctx context.Context) {
 		err := s.storeFiles(ctx, held, files)
 		if err != nil {
 			s.note(err)
-			sleep(ctx, loadPause, nil)
+			retry.Sleep(ctx, loadPause, nil)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()

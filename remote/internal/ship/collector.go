@@ -13,6 +13,7 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
@@ -142,7 +143,7 @@ func madeAt(at uint64, stored, now time.Time) time.Time {
 // tidy collects now and then while there may be something to delete, until ctx ends.
 func (s *Shipper) tidy(ctx context.Context) {
 	c := &s.collector
-	for sleep(ctx, min(max(s.config.Retention/8, time.Second), time.Hour), nil) {
+	for retry.Sleep(ctx, min(max(s.config.Retention/8, time.Second), time.Hour), nil) {
 		if c.begin(ctx) != nil {
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 )
 
 // Confirm returns nil if this is still the writer, at a moment during the call, and an error that
@@ -29,7 +30,7 @@ func (s *Shipper) Confirm(ctx context.Context) error {
 			s.fence(err)
 			return err
 		case errors.Is(err, history.ErrMoved) && ctx.Err() == nil: // the next proof is of now
-		case !sleep(ctx, backOff(tries), nil):
+		case !retry.Sleep(ctx, retry.BackOff(tries), nil):
 			return fmt.Errorf("confirm: %w", errors.Join(context.Cause(ctx), err))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stoatdb/stoat/remote/internal/clonestore"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
@@ -43,7 +44,7 @@ func (s *Shipper) Detach(ctx context.Context) (copied Usage, err error) {
 	}
 	clone.Return()
 	parent, pin := *s.log, history.ClonePin(s.state().Claims[0].ID)
-	parent.Store = Persistent(clone.Parent())
+	parent.Store = retry.Persistent(clone.Parent())
 	if err := parent.Unpin(ctx, pin); err != nil {
 		return copied, fmt.Errorf("the clone is independent, but the parent has the pin %s; try again, "+
 			"with the parent, or remove it: %w", pin, err)
@@ -54,7 +55,7 @@ func (s *Shipper) Detach(ctx context.Context) (copied Usage, err error) {
 // copyLent copies the parent's files that a state needs, and the clone lacks.
 func (s *Shipper) copyLent(ctx context.Context, state *object.State) (copied Usage, err error) {
 	log := *s.log
-	log.Store = Persistent(s.log.Store)
+	log.Store = retry.Persistent(s.log.Store)
 	if err := wantKnown(ctx, &log, state); err != nil {
 		return copied, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
@@ -41,7 +42,7 @@ func (s *Shipper) keepLimit(ctx context.Context) {
 		}
 		if s.stock.note(err); err != nil {
 			tries++
-			sleep(ctx, backOff(tries), nil)
+			retry.Sleep(ctx, retry.BackOff(tries), nil)
 			continue
 		}
 		tries = 0

@@ -13,6 +13,7 @@ import (
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 )
 
 // Fetch brings a file into a cache, each part of it once pass lets it through: from the store, or,
@@ -39,7 +40,7 @@ func (s *Shipper) keepFilled(ctx context.Context) {
 		case err != nil && ctx.Err() == nil:
 			s.stock.noteFill(err, time.Now())
 			tries++
-			sleep(ctx, backOff(tries), nil)
+			retry.Sleep(ctx, retry.BackOff(tries), nil)
 		case more:
 			tries = 0
 		default:

@@ -16,12 +16,9 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
-
-// fetchTries is how often a request is tried that brings nothing: for 20 s or so, since a restore
-// that fails begins anew.
-const fetchTries = 12
 
 // When says as of when a copy is made. The zero value means now.
 type When struct {
@@ -158,10 +155,10 @@ func (s *Source) fetch(
 			return err
 		case written > 0:
 			tries = 0
-		case tries == fetchTries:
+		case tries == retry.Tries:
 			return err
 		}
-		if !sleep(ctx, backOff(max(tries, 1)), nil) {
+		if !retry.Sleep(ctx, retry.BackOff(max(tries, 1)), nil) {
 			return fmt.Errorf("get %s: %w", name, errors.Join(context.Cause(ctx), err))
 		}
 	}

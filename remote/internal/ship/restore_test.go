@@ -12,6 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 	"github.com/stoatdb/stoat/remote/memstore"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
@@ -57,14 +58,14 @@ func TestFetch_goesOnWhereAnAnswerWasCut(t *testing.T) {
 	stored := make([]byte, 10_000)
 	_, _ = random.Read(stored)
 	synctest.Test(t, func(t *testing.T) {
-		c := &cutting{after: 100, cuts: 2 * fetchTries} // more than are tried without progress
+		c := &cutting{after: 100, cuts: 2 * retry.Tries} // more than are tried without progress
 		var got bytes.Buffer
 		err := fetched(t, c, stored, 1_000, 5_000, &got)
 		if err != nil || !bytes.Equal(got.Bytes(), stored[1_000:6_000]) {
 			t.Errorf("other bytes, or error %v", err)
 		}
 		want := int64(0)
-		for i := range int64(2*fetchTries + 1) {
+		for i := range int64(2*retry.Tries + 1) {
 			want += 5_000 - 100*i
 		}
 		if c.asked != want {
@@ -75,10 +76,10 @@ func TestFetch_goesOnWhereAnAnswerWasCut(t *testing.T) {
 
 func TestFetch_givesUpWithoutProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &cutting{cuts: 2 * fetchTries}
+		c := &cutting{cuts: 2 * retry.Tries}
 		err := fetched(t, c, make([]byte, 100), 0, 100, new(bytes.Buffer))
-		if !errors.Is(err, errCut) || c.cuts != fetchTries {
-			t.Errorf("error %v after %d tries", err, 2*fetchTries-c.cuts)
+		if !errors.Is(err, errCut) || c.cuts != retry.Tries {
+			t.Errorf("error %v after %d tries", err, 2*retry.Tries-c.cuts)
 		}
 	})
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/stoatdb/stoat/internal/commit"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 )
 
 var (
@@ -158,7 +159,7 @@ func (s *Shipper) watch(ctx context.Context) {
 		s.lag.wait(newest, time.Now())
 		if s.config.Interval == 0 {
 			s.gather(ctx, newest)
-		} else if !sleep(ctx, s.config.Interval, s.hurry) {
+		} else if !retry.Sleep(ctx, s.config.Interval, s.hurry) {
 			return
 		}
 		seen = max(newest, s.engine.Local())
@@ -181,7 +182,7 @@ func (s *Shipper) loop(ctx context.Context) {
 		if err := s.fill(ctx); err != nil && ctx.Err() == nil {
 			s.note(err)
 			tries++
-			sleep(ctx, backOff(tries), s.answered)
+			retry.Sleep(ctx, retry.BackOff(tries), s.answered)
 		} else {
 			tries = 0
 			select {
@@ -352,23 +353,3 @@ func poke(c chan struct{}) {
 	default:
 	}
 }
-
-// sleep waits for d, or for an item of early, and reports whether ctx has not ended.
-func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-early:
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
-}
-
-// The pause after a failed try is pauseMin, then twice as long each time, up to pauseMax.
-const (
-	pauseMin = 20 * time.Millisecond
-	pauseMax = 5 * time.Second
-)
-
-func backOff(tries int) time.Duration { return min(pauseMin<<min(tries-1, 10), pauseMax) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
@@ -33,7 +34,7 @@ func NewSource(ctx context.Context, store objstore.Store) (*Source, error) {
 		},
 		Now: func() uint64 { return uint64(time.Now().UnixMilli()) },
 		Pause: func(ctx context.Context, tries int) error {
-			sleep(ctx, backOff(tries), nil)
+			retry.Sleep(ctx, retry.BackOff(tries), nil)
 			return context.Cause(ctx)
 		},
 	}}, nil

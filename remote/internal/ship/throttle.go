@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stoatdb/stoat/remote/internal/retry"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
@@ -36,7 +37,7 @@ func (t *throttle) charge(bytes int) time.Duration {
 
 // pass returns when bytes may be sent, or why ctx ended.
 func (t *throttle) pass(ctx context.Context, bytes int) error {
-	if wait := t.charge(bytes); wait > 0 && !sleep(ctx, wait, nil) {
+	if wait := t.charge(bytes); wait > 0 && !retry.Sleep(ctx, wait, nil) {
 		return context.Cause(ctx)
 	}
 	return nil

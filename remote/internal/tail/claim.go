@@ -9,12 +9,13 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // TakeOver takes the role of the writer, with a claim that depends on the state which it follows,
 // and calls settle with the replica, which shows that state by then and does not change any more.
-// Requests that fail are made again, until ctx ends, or [claimTries] times with Config.AtOnce. An
+// Requests that fail are made again, until ctx ends, or [retry.Tries] times with Config.AtOnce. An
 // error of claim ends it at once.
 //
 // If it returns an error, or settle does, the tail follows the log as before; the claim may have
@@ -38,9 +39,6 @@ func (t *Tail) TakeOver(
 	return nil
 }
 
-// claimTries is how often a claim is tried whose caller waits for it: for 20 s or so.
-const claimTries = 12
-
 // claim reads to the end of the log and claims there, until that succeeds, or cannot, or ctx ends.
 func (t *Tail) claim(
 	ctx context.Context, as *history.Log, decide func(*object.State) (object.Claim, error),
@@ -62,10 +60,10 @@ func (t *Tail) claim(
 		case final, corrupt.IsLasting(err):
 			return nil, err
 		case t.config.AtOnce && !errors.Is(err, objstore.ErrUnknown) &&
-			(tries >= claimTries || errors.Is(err, objstore.ErrDenied)):
+			(tries >= retry.Tries || errors.Is(err, objstore.ErrDenied)):
 			return nil, err
 		default:
-			sleep(ctx, min(backOff(tries), t.config.PollMax), nil)
+			retry.Sleep(ctx, min(retry.BackOff(tries), t.config.PollMax), nil)
 		}
 		if ctx.Err() != nil {
 			return nil, errors.Join(context.Cause(ctx), err)

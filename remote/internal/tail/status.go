@@ -108,11 +108,3 @@ func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) (woken b
 	}
 	return false
 }
-
-// The pause after a failed try is pauseMin, then twice as long each time, up to pauseMax.
-const (
-	pauseMin = 20 * time.Millisecond
-	pauseMax = 5 * time.Second
-)
-
-func backOff(tries int) time.Duration { return min(pauseMin<<min(tries-1, 10), pauseMax) }

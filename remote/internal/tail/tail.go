@@ -22,6 +22,7 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/internal/retry"
 )
 
 // ErrLost reports a position of a commit that is no part of the database any more.
@@ -160,7 +161,7 @@ func (t *Tail) loop(ctx context.Context) {
 		switch {
 		case err != nil:
 			tries++
-			sleep(ctx, min(backOff(tries), t.config.PollMax), t.wake)
+			sleep(ctx, min(retry.BackOff(tries), t.config.PollMax), t.wake)
 		case more:
 			tries, pause = 0, t.config.Poll
 		default:

@@ -1,4 +1,4 @@
-package tail
+package retry
 
 import (
 	"bytes"
@@ -97,7 +97,7 @@ func (p *Patient) try(
 			return err
 		default:
 		}
-		if sleep(ctx, backOff(tries), p.Ended); ctx.Err() != nil {
+		if Sleep(ctx, BackOff(tries), p.Ended); ctx.Err() != nil {
 			return p.explain(ctx, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package ship
+package retry
 
 import (
 	"errors"
@@ -27,7 +27,9 @@ func TestPersistent_knowsWhatItHasCreated(t *testing.T) {
 		} {
 			under, tries := memstore.New(), 0
 			if c.there != "" {
-				ok(t, under.Create(t.Context(), "a", []byte(c.there)))
+				if err := under.Create(t.Context(), "a", []byte(c.there)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			client := faultstore.NewServer(under).Client(func(r faultstore.Request) faultstore.Fate {
 				if tries++; r.Op == faultstore.Create && tries <= len(c.fates) {
@@ -55,7 +57,7 @@ func TestPersistent_doesNotForgetADoubt(t *testing.T) {
 			return faultstore.Failed
 		})
 		err := Persistent(client).Create(t.Context(), "a", []byte("mine"))
-		if !errors.Is(err, objstore.ErrUnknown) || tries != fetchTries {
+		if !errors.Is(err, objstore.ErrUnknown) || tries != Tries {
 			t.Errorf("after %d tries: %v", tries, err)
 		}
 	})

@@ -1,4 +1,4 @@
-package ship
+package retry
 
 import (
 	"bytes"
@@ -11,9 +11,7 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// persistent is a store whose requests are made again if they fail, up to [fetchTries] times: for
-// 20 s or so. It is for what somebody waits for, and would have to begin anew. Safe for concurrent
-// use.
+// persistent is a store whose requests are made again if they fail, up to [Tries] times.
 type persistent struct{ objstore.Store }
 
 // Persistent returns a store whose requests are made again for some seconds if they fail.
@@ -85,10 +83,10 @@ func (p persistent) Delete(ctx context.Context, names []string) error {
 func (p persistent) try(ctx context.Context, request func() error) error {
 	for tries := 1; ; tries++ {
 		err := request()
-		if err == nil || isAnswer(err) || tries == fetchTries {
+		if err == nil || isAnswer(err) || tries == Tries {
 			return err
 		}
-		if !sleep(ctx, backOff(tries), nil) {
+		if !Sleep(ctx, BackOff(tries), nil) {
 			return errors.Join(context.Cause(ctx), err)
 		}
 	}

@@ -1,4 +1,4 @@
-package tail
+package retry
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func (s *trickle) GetTo(
 			s.cuts--
 			return int64(i), errCut
 		}
-		if sleep(ctx, s.pause, nil); ctx.Err() != nil {
+		if !Sleep(ctx, s.pause, nil) {
 			return int64(i), context.Cause(ctx)
 		}
 		if _, err := w.Write(p[i : i+1]); err != nil {
