@@ -42,8 +42,8 @@ func (s *Space) MayReadCollection(tx *stoat.Tx, device DeviceID, collection stri
 }
 
 // withhold takes what a reader may not read, or does not ask for, out of the entries of a run. A
-// reader that is nil is given what is here. The
-// error is session.ErrLacking if the reader should have content that is not here.
+// reader that is nil is given what is here. The error is session.ErrLacking if the reader should
+// have content that is not here.
 func (t *txn) withhold(r *run, to *session.Reader) error {
 	if to == nil {
 		return nil

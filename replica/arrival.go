@@ -3,7 +3,6 @@ package replica
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/stoatdb/stoat"
@@ -106,7 +105,7 @@ func (t *txn) renew(log uint32, arrival uint64) error {
 	switch {
 	case err == nil:
 		err = t.meta.Delete(append([]byte(prefixRecent), p...))
-	case errors.Is(err, stoat.ErrNotFound):
+	case missing(err):
 		err = nil
 	}
 	if err != nil {
@@ -121,7 +120,7 @@ func (t *txn) renew(log uint32, arrival uint64) error {
 // position returns the last arrival.
 func (t *txn) position() (session.Position, error) {
 	p, err := t.meta.Get([]byte(keyPosition))
-	if errors.Is(err, stoat.ErrNotFound) {
+	if missing(err) {
 		return session.Position{}, nil
 	}
 	if err != nil {
@@ -136,7 +135,7 @@ func (t *txn) resume(token session.Token) (arrival uint64, ok bool, err error) {
 		return 0, false, nil
 	}
 	p, err := t.meta.Get(batchKey(token.Batch))
-	if errors.Is(err, stoat.ErrNotFound) {
+	if missing(err) {
 		return 0, false, nil
 	}
 	if err != nil {

@@ -50,7 +50,7 @@ func (st *start) unagreed() error {
 func treeOf(about *entry.Space, facts []*rights.Fact) *rights.Tree {
 	tree := rights.New(about)
 	for _, f := range facts {
-		_, _ = tree.Add(f, seenAll{}) // one that does not hold has no effect
+		_, _ = tree.Add(f, actsAlone{}) // one that does not hold has no effect
 	}
 	return tree
 }
@@ -60,7 +60,7 @@ func treeOf(about *entry.Space, facts []*rights.Fact) *rights.Tree {
 func (st *start) authorised(tree *rights.Tree) bool {
 	device := st.proven[0].Device
 	return tree.Quorum() == 1 && tree.IsRoot(device) ||
-		tree.Granted(device, st.at, entry.RightCheckpoint, seenAll{})
+		tree.Granted(device, st.at, entry.RightCheckpoint, actsAlone{})
 }
 
 // mayNotHaveMade returns why a checkpoint is by a device without the right to make it, by the acts
@@ -115,9 +115,9 @@ func (st *start) facts() []*rights.Fact {
 	return all
 }
 
-// seenAll answers what a rights.Tree asks for somebody who knows acts only.
-type seenAll struct{}
+// actsAlone answers what a rights.Tree asks for somebody who knows acts and nothing else.
+type actsAlone struct{}
 
-func (seenAll) First(entry.Hash, entry.Head) (seq uint64, ok bool) { return 0, true }
-func (seenAll) Cut(entry.Hash) uint64                              { return math.MaxUint64 }
-func (seenAll) Hash(entry.Head) (hash entry.Hash, ok bool)         { return hash, false }
+func (actsAlone) First(entry.Hash, entry.Head) (seq uint64, ok bool) { return 0, true }
+func (actsAlone) Cut(entry.Hash) uint64                              { return math.MaxUint64 }
+func (actsAlone) Hash(entry.Head) (hash entry.Hash, ok bool)         { return hash, false }

@@ -128,7 +128,7 @@ func (t *txn) verifyEntry(at *entry.Place, log uint32, known bool) (
 func (t *txn) verifySeal(h *head, seq uint64, hash *entry.Hash) error {
 	sig, err := t.meta.Get(entryKey(nil, prefixSeal, h.number, seq))
 	switch {
-	case errors.Is(err, stoat.ErrNotFound):
+	case missing(err):
 		if seq+1 != h.sealed {
 			return nil
 		}

@@ -269,12 +269,9 @@ func (t *txn) markBeyond(covers vector) error {
 	if err != nil {
 		return err
 	}
-	var all []*head
-	for h, err := range t.eachHead() {
-		if err != nil {
-			return err
-		}
-		all = append(all, h)
+	all, err := t.allHeads()
+	if err != nil {
+		return err
 	}
 	for _, h := range all {
 		from := covers[h.number]

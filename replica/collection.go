@@ -147,7 +147,7 @@ func (c *collection) wantRecords(tx *stoat.Tx) error {
 	if err != nil {
 		return err
 	}
-	if c.number, err = t.number(prefixCollection + c.name); errors.Is(err, stoat.ErrNotFound) {
+	if c.number, err = t.number(prefixCollection + c.name); missing(err) {
 		return nil
 	}
 	if err != nil {
@@ -169,7 +169,7 @@ func (c *collection) attach(tx *stoat.Tx) error {
 	}
 	described := c.describe()
 	stored, err := t.meta.Get(keyed(nil, prefixType, c.number))
-	if err != nil && !errors.Is(err, stoat.ErrNotFound) {
+	if err != nil && !missing(err) {
 		return err
 	}
 	current := err == nil && string(stored) == string(described)
@@ -231,7 +231,7 @@ func (t *txn) collectionNumber(name string) (uint32, error) {
 		t.collections[name] = n
 		return n, nil
 	}
-	if !errors.Is(err, stoat.ErrNotFound) {
+	if !missing(err) {
 		return 0, err
 	}
 	if !t.tx.Writable() {
@@ -267,7 +267,7 @@ func (t *txn) keepNames(c *collection) error {
 // firstNames returns the first names of fields by the names that stored records have them under.
 func (t *txn) firstNames(collection uint32) (map[string]string, error) {
 	p, err := t.meta.Get(keyed(nil, prefixNames, collection))
-	if err != nil && !errors.Is(err, stoat.ErrNotFound) {
+	if err != nil && !missing(err) {
 		return nil, err
 	}
 	names := map[string]string{}

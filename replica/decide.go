@@ -61,15 +61,7 @@ func (t *txn) candidates() (map[spot]*candidate, error) {
 
 // candidate returns the checkpoint in an entry, without votes.
 func (t *txn) candidate(at spot) (*candidate, error) {
-	h, err := t.head(at.log)
-	if err != nil {
-		return nil, err
-	}
-	hash, err := t.hashOf(at.log, at.seq)
-	if err != nil {
-		return nil, err
-	}
-	e, err := t.entry(at.log, at.seq)
+	h, hash, e, err := t.placed(at)
 	if err != nil {
 		return nil, err
 	}

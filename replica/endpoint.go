@@ -74,21 +74,19 @@ func (e endpoint) Description() (described []byte, err error) {
 }
 
 // Describe implements session.Space.
-func (e endpoint) Describe(p []byte) error {
-	about, err := entry.ParseSpace(p)
-	if err == nil && about.ID() != e.s.id {
+func (e endpoint) Describe(p []byte) error { return e.s.describe(p) }
+
+// describe stores the description of the space, which came from others, unless it is known.
+func (s *Space) describe(described []byte) error {
+	about, err := entry.ParseSpace(described)
+	if err == nil && about.ID() != s.id {
 		err = invalid("the description of the space")
 	}
 	if err != nil {
 		return err
 	}
-	return e.s.describe(p)
-}
-
-// describe stores the description of the space, unless it is known.
-func (s *Space) describe(described []byte) error {
 	known := false
-	err := s.db.View(func(tx *stoat.Tx) error {
+	err = s.db.View(func(tx *stoat.Tx) error {
 		p, err := s.description(tx)
 		known = p != nil
 		return err

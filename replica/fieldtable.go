@@ -2,10 +2,8 @@ package replica
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 
-	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
@@ -27,7 +25,7 @@ func (t *txn) table(collection uint32) (*fieldTable, error) {
 	}
 	t.key = keyed(t.key[:0], prefixFields, collection)
 	p, err := t.meta.Get(t.key)
-	if err != nil && !errors.Is(err, stoat.ErrNotFound) {
+	if err != nil && !missing(err) {
 		return nil, err
 	}
 	s := t.space

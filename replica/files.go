@@ -151,7 +151,7 @@ func (t *txn) exportRuns(
 ) (n uint64, err error) {
 	size := 0
 	lacking := map[entry.Hash]bool{}
-	for r, err := range t.missing(since) {
+	for r, err := range t.runsSince(since) {
 		if size >= p.most {
 			break
 		}

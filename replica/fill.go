@@ -116,10 +116,7 @@ func (a *incoming) fill(t *txn, h *head, v *verified) error {
 	}
 	stored, err := t.entry(h.number, seq)
 	if err != nil {
-		if errors.Is(err, ErrPruned) {
-			err = nil
-		}
-		return err
+		return unlessPruned(err)
 	}
 	whole := *given
 	whole.Parts = slices.Clone(stored.Parts)

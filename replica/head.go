@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -133,6 +134,41 @@ func parseHead(number uint32, p []byte) (*head, error) {
 		return nil, fmt.Errorf("the head of log %d: %w: %w", number, err, stoat.ErrCorrupt)
 	}
 	return h, nil
+}
+
+// eachHead yields the heads of all logs, by number.
+func (t *txn) eachHead() iter.Seq2[*head, error] {
+	return func(yield func(*head, error) bool) {
+		if err := t.saveHeads(); err != nil {
+			yield(nil, err)
+			return
+		}
+		for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixLog))) {
+			if len(key) != len(prefixLog)+4 {
+				yield(nil, fmt.Errorf("the head of a log: %w", stoat.ErrCorrupt))
+				return
+			}
+			h, err := parseHead(binary.BigEndian.Uint32(key[len(prefixLog):]), p)
+			if !yield(h, err) || err != nil {
+				return
+			}
+		}
+		if err := t.tx.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// allHeads returns the heads of all logs, by number, for who changes them meanwhile.
+func (t *txn) allHeads() ([]*head, error) {
+	var all []*head
+	for h, err := range t.eachHead() {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, h)
+	}
+	return all, nil
 }
 
 // putHead sets the head of a log, which is stored before the transaction commits: a transaction

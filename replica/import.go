@@ -72,7 +72,7 @@ func (in *intake) runBehind(id entry.Hash, described []byte) (err error) {
 		err = fmt.Errorf("%w: join the space %s to import it", ErrOtherSpace, SpaceID(id))
 	}
 	if err == nil && len(described) > 0 {
-		err = in.space.introduce(described)
+		err = in.space.describe(described)
 	}
 	if err != nil {
 		return err
@@ -235,16 +235,4 @@ func (in *intake) compare(heads []fileHead) error {
 		}
 		return nil
 	})
-}
-
-// introduce takes the description of the space from others, if it is not known yet.
-func (s *Space) introduce(described []byte) error {
-	about, err := entry.ParseSpace(described)
-	if err == nil && about.ID() != s.id {
-		err = invalid("the description of the space")
-	}
-	if err != nil {
-		return err
-	}
-	return s.describe(described)
 }

@@ -130,6 +130,17 @@ func (t *txn) entry(log uint32, seq uint64) (*entry.Entry, error) {
 	return t.parseKept(spot{log, seq}, &k)
 }
 
+// placed returns an entry with the head of its log and its hash.
+func (t *txn) placed(at spot) (h *head, hash entry.Hash, e *entry.Entry, err error) {
+	if h, err = t.head(at.log); err == nil {
+		hash, err = t.hashOf(at.log, at.seq)
+	}
+	if err == nil {
+		e, err = t.entry(at.log, at.seq)
+	}
+	return h, hash, e, err
+}
+
 // parseKept returns an entry from the form in which it is kept.
 func (t *txn) parseKept(at spot, k *kept) (*entry.Entry, error) {
 	if k.flags&keptCompact == 0 {

@@ -105,7 +105,7 @@ func parseWait(p []byte) (*wait, error) {
 func (t *txn) waitOf(log uint32) (*wait, error) {
 	t.key = keyed(t.key[:0], prefixWait, log)
 	p, err := t.meta.Get(t.key)
-	if errors.Is(err, stoat.ErrNotFound) {
+	if missing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -167,7 +167,7 @@ func (t *txn) setWait(log uint32, w *wait, more uint64) error {
 // parkedSize returns the size of all parked entries in bytes.
 func (t *txn) parkedSize() (uint64, error) {
 	p, err := t.meta.Get([]byte(keyParked))
-	if errors.Is(err, stoat.ErrNotFound) {
+	if missing(err) {
 		return 0, nil
 	}
 	if err == nil && len(p) != 8 {

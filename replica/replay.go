@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -45,12 +46,9 @@ func (t *txn) replayEntries(log uint32, from, to uint64) error {
 
 // replayBeyond is replayEntries for all entries that a horizon does not cover.
 func (t *txn) replayBeyond(hz *horizon) error {
-	var all []*head
-	for h, err := range t.eachHead() {
-		if err != nil {
-			return err
-		}
-		all = append(all, h)
+	all, err := t.allHeads()
+	if err != nil {
+		return err
 	}
 	for _, h := range all {
 		if err := t.replayEntries(h.number, hz.covers[h.number], h.next); err != nil {
@@ -202,4 +200,35 @@ func (t *txn) store(c *collection, key []byte, record *merge.Record) error {
 	}
 	s.record = record
 	return s.show()
+}
+
+// project makes the records of a collection show their states.
+func (t *txn) project(c *collection) error {
+	show := func(key []byte) error {
+		s, err := t.loadStored(c, bytes.Clone(key))
+		if err == nil {
+			err = s.show()
+		}
+		return err
+	}
+	prefix := keyed(nil, "", c.number)
+	for key := range t.states.Scan(stoat.Prefix(prefix)) {
+		if err := show(key[len(prefix):]); err != nil {
+			return err
+		}
+	}
+	records, err := t.recordsOf(c)
+	if err != nil || records == nil {
+		return cmp.Or(err, t.tx.Err())
+	}
+	for key := range records.Keys(stoat.Range{}) { // those whose states are gone
+		has, err := t.states.Has(append(bytes.Clone(prefix), key...))
+		if err == nil && !has {
+			err = show(key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return t.tx.Err()
 }

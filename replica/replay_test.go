@@ -78,17 +78,6 @@ func (t *txn) markEntry(at spot) error {
 	return err
 }
 
-// allHeads returns the heads of all logs.
-func (t *txn) allHeads() (all []*head, err error) {
-	for h, err := range t.eachHead() {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, h)
-	}
-	return all, nil
-}
-
 // shown is what a replica shows of its tasks.
 type shown struct {
 	Root      [32]byte

@@ -89,7 +89,7 @@ func (r *reversal) run() error {
 		if err = t.whole(name); err == nil {
 			_, err = t.number(prefixCollection + name)
 		}
-		if errors.Is(err, stoat.ErrNotFound) {
+		if missing(err) {
 			err = fmt.Errorf("collection %q: %w", name, t.unknown())
 		}
 	}

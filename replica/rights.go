@@ -126,15 +126,7 @@ func (v *rightsView) load(about *entry.Space) error {
 
 // factAt returns the act of a control entry that is stored.
 func (t *txn) factAt(at spot) (*rights.Fact, error) {
-	h, err := t.head(at.log)
-	if err != nil {
-		return nil, err
-	}
-	hash, err := t.hashOf(at.log, at.seq)
-	if err != nil {
-		return nil, err
-	}
-	e, err := t.entry(at.log, at.seq)
+	h, hash, e, err := t.placed(at)
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +305,7 @@ func (v *rightsView) firstOf(k firstKey) (seq uint64, ok bool) {
 		return seq, seq != notSeen
 	}
 	p, err := v.t.meta.Get(k.seenKey())
-	if errors.Is(err, stoat.ErrNotFound) {
+	if missing(err) {
 		v.know(k, notSeen)
 		return 0, false
 	}

@@ -3,7 +3,6 @@ package replica
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 
 	"github.com/stoatdb/stoat"
@@ -37,7 +36,7 @@ func (s *Space) CollectionRoot(tx *stoat.Tx, name string) ([32]byte, error) {
 		return [32]byte{}, wrap(s.name, err)
 	}
 	number, err := t.number(prefixCollection + name)
-	if errors.Is(err, stoat.ErrNotFound) {
+	if missing(err) {
 		return [32]byte{}, nil
 	}
 	if err != nil {

@@ -144,7 +144,7 @@ func (v *Snapshot) collection(name string) (*collection, error) {
 		return nil, err
 	}
 	number, err := v.t.number(prefixCollection + name)
-	if errors.Is(err, stoat.ErrNotFound) {
+	if missing(err) {
 		return nil, v.t.unknown()
 	}
 	if err != nil {
@@ -311,7 +311,7 @@ func (c *SnapshotOf[T]) All() iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		err := c.at.each(c.c, func(key []byte, state *merge.Record) error {
 			r, err := c.decode(key, state)
-			if errors.Is(err, stoat.ErrNotFound) {
+			if missing(err) {
 				return nil
 			}
 			if err == nil && !yield(r, nil) {

@@ -350,7 +350,7 @@ func (s *Space) description(tx *stoat.Tx) ([]byte, error) {
 		return nil, err
 	}
 	p, err := t.meta.Get([]byte(keyDescription))
-	if errors.Is(err, stoat.ErrNotFound) {
+	if missing(err) {
 		return nil, nil
 	}
 	return p, err

@@ -21,7 +21,7 @@ func (e endpoint) Token(database [16]byte) (token session.Token, err error) {
 	}
 	err = e.view(func(t *txn) error {
 		p, err := t.meta.Get(append([]byte(prefixToken), database[:]...))
-		if errors.Is(err, stoat.ErrNotFound) {
+		if missing(err) {
 			return nil
 		}
 		if err != nil {

@@ -105,7 +105,7 @@ func TestTrusted_isNeverTakenForASealedSpace(t *testing.T) {
 			other.Quorum, other.Roots = 1, [][32]byte{p.options().Device.ID()}
 		}
 		joined := newPeer(t, p)
-		if err := joined.space.introduce(other.Append(nil)); !errors.Is(err, ErrInvalid) {
+		if err := joined.space.describe(other.Append(nil)); !errors.Is(err, ErrInvalid) {
 			t.Errorf("another mode: %v", err)
 		}
 	}

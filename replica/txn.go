@@ -292,7 +292,7 @@ func (t *txn) logNumber(id entry.Hash) (number uint32, ok bool, err error) {
 		return n, true, nil
 	}
 	p, err := t.meta.Get(append([]byte(prefixNumber), id[:]...))
-	if errors.Is(err, stoat.ErrNotFound) {
+	if missing(err) {
 		return 0, false, nil
 	}
 	if err == nil && len(p) != 4 {

@@ -26,7 +26,7 @@ type run struct {
 	prev     *entry.Hash // of the entry before the first, if the sender said so
 	session  uint64      // that it came with; 0 for none
 	from     DeviceID    // that it came from; zero: not known
-	admitted bool        // see arrival.admit
+	admitted bool        // see incoming.admit
 	proven   entry.Hash  // of the last entry, once the seal was verified under it
 	since    time.Time   // when it began to wait; zero: it has not
 }

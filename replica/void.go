@@ -27,7 +27,7 @@ func (t *txn) voided(log uint32, seq uint64) (v voided, err error) {
 		return v, err
 	}
 	p, err := t.meta.Get(entryKey(nil, prefixVoid, log, seq))
-	if errors.Is(err, stoat.ErrNotFound) {
+	if missing(err) {
 		return v, nil
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func (t *txn) voidCount() (uint64, error) {
 		return t.voids, nil
 	}
 	p, err := t.meta.Get([]byte(keyVoidCount))
-	if errors.Is(err, stoat.ErrNotFound) {
+	if missing(err) {
 		t.voidsRead = true
 		return 0, nil
 	}

@@ -1,4 +1,4 @@
-// Package diskcache keeps parts of objects in a folder, up to a limit of bytes that is never
+// Package diskcache keeps pieces of objects in a folder, up to a limit of bytes that is never
 // passed.
 //
 // What is put goes, in pieces, to the end of the newest segment: a file of records that only grows.
@@ -54,7 +54,7 @@ const (
 	countShare = 4
 )
 
-// ID is an object that a cache has parts of.
+// ID is an object that a cache has pieces of.
 type ID struct {
 	Kind   folder.Kind
 	Number uint64

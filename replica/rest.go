@@ -2,36 +2,10 @@ package replica
 
 import (
 	"container/heap"
-	"encoding/binary"
-	"fmt"
 	"iter"
 
-	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 )
-
-// eachHead yields the heads of all logs, by number.
-func (t *txn) eachHead() iter.Seq2[*head, error] {
-	return func(yield func(*head, error) bool) {
-		if err := t.saveHeads(); err != nil {
-			yield(nil, err)
-			return
-		}
-		for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixLog))) {
-			if len(key) != len(prefixLog)+4 {
-				yield(nil, fmt.Errorf("the head of a log: %w", stoat.ErrCorrupt))
-				return
-			}
-			h, err := parseHead(binary.BigEndian.Uint32(key[len(prefixLog):]), p)
-			if !yield(h, err) || err != nil {
-				return
-			}
-		}
-		if err := t.tx.Err(); err != nil {
-			yield(nil, err)
-		}
-	}
-}
 
 // rest is what somebody lacks of a log.
 type rest struct {
@@ -54,9 +28,9 @@ func (q *rests) Pop() any {
 	return last
 }
 
-// missing yields the sealed runs that somebody lacks who has a vector. They come by the times of
+// runsSince yields the sealed runs that somebody lacks who has a vector. They come by the times of
 // their first entries, so mostly after what they follow.
-func (t *txn) missing(since Vector) iter.Seq2[*run, error] {
+func (t *txn) runsSince(since Vector) iter.Seq2[*run, error] {
 	return func(yield func(*run, error) bool) {
 		var queue rests
 		for h, err := range t.eachHead() {
