@@ -12,7 +12,7 @@ func (t *txn) advance(c *candidate, next *horizon) error {
 	if err != nil {
 		return err
 	}
-	if err := bases.DeleteRange(stoat.Range{Start: baseKey(nil, next.number, 0, nil)}); err != nil {
+	if err := bases.DeleteRange(stoat.Range{Start: baseKey(next.number, 0, nil)}); err != nil {
 		return err
 	}
 	if err := t.uncut(next.covers); err != nil {
@@ -27,7 +27,7 @@ func (t *txn) advance(c *candidate, next *horizon) error {
 	if err := t.settleVerdicts(next.covers); err != nil {
 		return err
 	}
-	old := stoat.Range{End: baseKey(nil, next.number, 0, nil)}
+	old := stoat.Range{End: baseKey(next.number, 0, nil)}
 	if err := bases.DeleteRange(old); err != nil {
 		return err
 	}

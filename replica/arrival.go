@@ -87,7 +87,7 @@ func (t *txn) endBatch() error {
 	p.Batch++
 	copy(p.Digest[:], sum.Sum(nil))
 	g.position = p
-	stored := appendPosition(nil, p)
+	stored := encodePosition(p)
 	if err := t.meta.Put(batchKey(p.Batch), stored); err != nil {
 		return err
 	}
@@ -191,9 +191,9 @@ func batchKey(batch uint64) []byte {
 	return binary.BigEndian.AppendUint16([]byte(prefixBatch), uint16(batch%batchesKept))
 }
 
-func appendPosition(dst []byte, p session.Position) []byte {
-	dst = binary.AppendUvarint(binary.AppendUvarint(dst, p.Batch), p.Arrival)
-	return append(dst, p.Digest[:]...)
+func encodePosition(p session.Position) []byte {
+	encoded := binary.AppendUvarint(binary.AppendUvarint(nil, p.Batch), p.Arrival)
+	return append(encoded, p.Digest[:]...)
 }
 
 func parsePosition(stored []byte) (p session.Position, err error) {

@@ -17,10 +17,10 @@ import (
 //
 // The state of a record that is not there is still that at the checkpoint.
 
-// baseKey appends the key of a record's base.
-func baseKey(dst []byte, number uint64, collection uint32, key []byte) []byte {
-	dst = binary.BigEndian.AppendUint64(dst, number)
-	return append(binary.BigEndian.AppendUint32(dst, collection), key...)
+// baseKey returns the key of a record's base.
+func baseKey(number uint64, collection uint32, key []byte) []byte {
+	p := binary.BigEndian.AppendUint64(make([]byte, 0, 12+len(key)), number)
+	return append(binary.BigEndian.AppendUint32(p, collection), key...)
 }
 
 // storedBase returns the stored base of a record. The record is nil if there is none.
@@ -29,7 +29,7 @@ func (t *txn) storedBase(number uint64, collection uint32, key []byte) (*merge.R
 	if err != nil {
 		return nil, err
 	}
-	p, err := bases.Get(baseKey(nil, number, collection, key))
+	p, err := bases.Get(baseKey(number, collection, key))
 	if missing(err) {
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func (t *txn) hasBase(number uint64, collection uint32, key []byte) (bool, error
 	if err != nil {
 		return false, err
 	}
-	_, err = bases.Get(baseKey(nil, number, collection, key))
+	_, err = bases.Get(baseKey(number, collection, key))
 	if missing(err) {
 		return false, nil
 	}
@@ -77,7 +77,7 @@ func (t *txn) putBase(number uint64, collection uint32, key []byte, r *merge.Rec
 	if err != nil {
 		return err
 	}
-	return bases.Put(baseKey(nil, number, collection, key), p)
+	return bases.Put(baseKey(number, collection, key), p)
 }
 
 // keepBase stores the base of a record that is about to change, unless that was done before.
@@ -148,7 +148,7 @@ func (t *txn) dropBases(number uint64) error {
 	if err != nil {
 		return err
 	}
-	return bases.DeleteRange(stoat.Range{Start: baseKey(nil, number, 0, nil)})
+	return bases.DeleteRange(stoat.Range{Start: baseKey(number, 0, nil)})
 }
 
 // stageOf is stage for some collections; nil stands for all.
@@ -186,7 +186,7 @@ func (t *txn) within(covers vector, fn func() error) error {
 func (t *txn) eachBase(name string, number uint32, hz *horizon, within stoat.Range,
 	fn func(key, canonical []byte) error,
 ) error {
-	prefix := baseKey(nil, hz.number, number, nil)
+	prefix := baseKey(hz.number, number, nil)
 	bucket, err := t.bases()
 	if err != nil {
 		return err
@@ -263,5 +263,5 @@ func (t *txn) rebase() error {
 	if err != nil {
 		return err
 	}
-	return bases.DeleteRange(stoat.Range{End: baseKey(nil, present.number, 0, nil)})
+	return bases.DeleteRange(stoat.Range{End: baseKey(present.number, 0, nil)})
 }

@@ -59,7 +59,7 @@ func (f *filler) run() error {
 func (f *filler) fill(name string, number uint32, tree int) error {
 	bases, err := f.t.bases()
 	if err == nil {
-		err = bases.DeleteRange(stoat.Prefix(baseKey(nil, f.horizon.number, number, nil)))
+		err = bases.DeleteRange(stoat.Prefix(baseKey(f.horizon.number, number, nil)))
 	}
 	if err == nil {
 		_, err = f.place(name, tree)

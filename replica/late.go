@@ -110,7 +110,7 @@ func (t *txn) wanted(collection uint32, change *entry.Record, at spot, hz *horiz
 	if err != nil {
 		return false, err
 	}
-	touches, err := t.indexed(nil, collection, change.Key)
+	touches, err := t.indexed(collection, change.Key)
 	if err != nil {
 		return false, err
 	}

@@ -209,7 +209,7 @@ func (in *installation) noteUnseen(
 		return err
 	}
 	for i := range changes.Records {
-		touches, err := t.indexed(nil, number, changes.Records[i].Key)
+		touches, err := t.indexed(number, changes.Records[i].Key)
 		if err != nil {
 			return err
 		}

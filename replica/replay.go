@@ -139,7 +139,7 @@ func (t *txn) eachMarked(
 				return err
 			}
 		}
-		touches, err := t.indexed(nil, number, key[4:])
+		touches, err := t.indexed(number, key[4:])
 		if err == nil {
 			err = f.add(key[4:], touches)
 		}

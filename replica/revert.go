@@ -126,7 +126,7 @@ func (r *reversal) run() error {
 			}
 			is, was = &fold{t: t, c: c}, &fold{t: t, c: c, counts: r.keeps}
 		}
-		touches, err := t.indexed(nil, number, key[4:])
+		touches, err := t.indexed(number, key[4:])
 		if err == nil {
 			err = errors.Join(is.add(key[4:], touches), was.add(key[4:], touches))
 		}

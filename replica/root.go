@@ -21,7 +21,7 @@ func (s *Space) Root(tx *stoat.Tx) ([32]byte, error) {
 	if err := t.wholeSpace(); err != nil {
 		return [32]byte{}, wrap(s.name, err)
 	}
-	subtrees, err := t.subtrees(nil)
+	subtrees, err := t.subtrees()
 	return chunk.Root(s.id, subtrees), wrap(s.name, err)
 }
 
@@ -49,15 +49,15 @@ func (s *Space) CollectionRoot(tx *stoat.Tx, name string) ([32]byte, error) {
 	return all[0].Root, nil
 }
 
-// cutAt is called with each chunk of a state and its first key, and before with the leaf of a salt
+// onChunk is called with each chunk of a state and its first key, and before with the leaf of a salt
 // alone; nil stands for nothing to do.
-type cutAt func(name string, first, content []byte, leaf chunk.Hash) error
+type onChunk func(name string, first, content []byte, leaf chunk.Hash) error
 
 // records calls a function with each record of a collection and its canonical state, by key.
 type records func(fn func(key, canonical []byte) error) error
 
 // subtrees returns the roots of all collections that have records.
-func (t *txn) subtrees(at cutAt) (all []chunk.Subtree, err error) {
+func (t *txn) subtrees() (all []chunk.Subtree, err error) {
 	prefix := []byte(prefixCollection)
 	for key := range t.meta.Scan(stoat.Prefix(prefix)) {
 		name := string(key[len(prefix):])
@@ -65,7 +65,7 @@ func (t *txn) subtrees(at cutAt) (all []chunk.Subtree, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if all, err = addSubtree(all, name, nil, t.canonical(name, number), at); err != nil {
+		if all, err = addSubtree(all, name, nil, t.canonical(name, number), nil); err != nil {
 			return nil, err
 		}
 	}
@@ -89,15 +89,15 @@ func (t *txn) canonical(name string, number uint32) records {
 
 // addSubtree appends the root of a collection, with a salt unless that is nil, if it has records.
 func addSubtree(
-	all []chunk.Subtree, name string, salt []byte, each records, at cutAt,
+	all []chunk.Subtree, name string, salt []byte, each records, on onChunk,
 ) ([]chunk.Subtree, error) {
 	var leaves chunk.Tree
 	add := func(first, content []byte, leaf chunk.Hash) error {
 		leaves = append(leaves, leaf)
-		if at == nil {
+		if on == nil {
 			return nil
 		}
-		return at(name, first, content, leaf)
+		return on(name, first, content, leaf)
 	}
 	c := &chunk.Cutter{Emit: func(first, content []byte) error {
 		if len(leaves) == 0 && salt != nil {

@@ -33,7 +33,7 @@ func TestRoot_ofManyChunksIsThatOfTheModel(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		all, err := tr.subtrees(nil)
+		all, err := tr.subtrees()
 		if err != nil {
 			return err
 		}

@@ -17,13 +17,13 @@ import (
 // horizon or staged, and the root of the logs and control entries, whose name is empty and which
 // has no salt. It leaves out some collections.
 func (t *txn) subtreesAt(
-	hz *horizon, salts salts, without map[string]uint32, at cutAt,
+	hz *horizon, salts salts, without map[string]uint32, on onChunk,
 ) (all []chunk.Subtree, err error) {
 	logs, err := t.logRecords(hz)
 	if err != nil {
 		return nil, err
 	}
-	if all, err = addSubtree(nil, "", nil, eachOf(logs), at); err != nil {
+	if all, err = addSubtree(nil, "", nil, eachOf(logs), on); err != nil {
 		return nil, err
 	}
 	prefix := []byte(prefixCollection)
@@ -39,7 +39,7 @@ func (t *txn) subtreesAt(
 		each := func(fn func(key, canonical []byte) error) error {
 			return t.eachBase(name, number, hz, stoat.Range{}, fn)
 		}
-		if all, err = addSubtree(all, name, salts[name], each, at); err != nil {
+		if all, err = addSubtree(all, name, salts[name], each, on); err != nil {
 			return nil, err
 		}
 	}

@@ -56,7 +56,7 @@ func (e endpoint) Keep(database [16]byte, token session.Token) error {
 		if err := t.forgetTokens(); err != nil {
 			return err
 		}
-		p := appendPosition(nil, session.Position{Token: token})
+		p := encodePosition(session.Position{Token: token})
 		return t.meta.Put(append([]byte(prefixToken), database[:]...), p)
 	})
 	if errors.Is(err, stoat.ErrReadOnly) {

@@ -147,7 +147,7 @@ func (t *txn) changesOf(log uint32, seq uint64) (*entry.Entry, []*entry.Changes,
 
 // touching returns the entries that touch a record, by log and seq. It reads the tails.
 func (t *txn) touching(c *collection, key []byte) ([]spot, error) {
-	touches, err := t.indexed(nil, c.number, key)
+	touches, err := t.indexed(c.number, key)
 	if err == nil {
 		err = t.eachInTails(c.name, func(touched []byte, at spot) {
 			if bytes.Equal(touched, key) {
@@ -159,8 +159,8 @@ func (t *txn) touching(c *collection, key []byte) ([]spot, error) {
 	return touches, err
 }
 
-// indexed appends the entries that touch a record by the index.
-func (t *txn) indexed(dst []spot, collection uint32, key []byte) ([]spot, error) {
+// indexed returns the entries that touch a record by the index.
+func (t *txn) indexed(collection uint32, key []byte) (all []spot, err error) {
 	touches, err := t.touches()
 	if err != nil {
 		return nil, err
@@ -171,9 +171,9 @@ func (t *txn) indexed(dst []spot, collection uint32, key []byte) ([]spot, error)
 		if err != nil {
 			return nil, err
 		}
-		dst = append(dst, at)
+		all = append(all, at)
 	}
-	return dst, t.tx.Err()
+	return all, t.tx.Err()
 }
 
 // eachInTails calls fn for each record of a collection that an entry in a tail touches.
