@@ -32,7 +32,7 @@ type Adopted struct {
 // knowing of each other, it counts once.
 func (s *Space) Adopt(tx *stoat.Tx, log LogID, from, to uint64) (Adopted, error) {
 	var a Adopted
-	err := s.claim(tx)
+	err := s.confine(tx)
 	if err != nil {
 		return a, err
 	}

@@ -21,7 +21,7 @@ func (t *txn) advance(c *candidate, next *horizon) error {
 	if err := t.markBeyond(next.covers); err != nil {
 		return err
 	}
-	if err := t.stage(next.covers, next.number); err != nil {
+	if err := t.putBases(next.covers, next.number); err != nil {
 		return err
 	}
 	if err := t.settleVerdicts(next.covers); err != nil {

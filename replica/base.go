@@ -135,14 +135,14 @@ func (t *txn) base(c *collection, key []byte) (*merge.Record, vector, error) {
 	return s.record, h.covers, nil
 }
 
-// stage stores the bases of a new horizon, of all records that are marked for a replay. The old
+// putBases stores the bases of a new horizon, of all records that are marked for a replay. The old
 // horizon is still in force. What is covered decides alone what of it counts: acts that are not do
 // not matter.
-func (t *txn) stage(covers vector, number uint64) error {
-	return t.stageOf(covers, number, nil)
+func (t *txn) putBases(covers vector, number uint64) error {
+	return t.putBasesOf(covers, number, nil)
 }
 
-// dropBases removes the states that are staged for a checkpoint with a number.
+// dropBases removes the states that are stored for a checkpoint with a number.
 func (t *txn) dropBases(number uint64) error {
 	bases, err := t.bases()
 	if err != nil {
@@ -151,8 +151,8 @@ func (t *txn) dropBases(number uint64) error {
 	return bases.DeleteRange(stoat.Range{Start: baseKey(number, 0, nil)})
 }
 
-// stageOf is stage for some collections; nil stands for all.
-func (t *txn) stageOf(covers vector, number uint64, of map[string]uint32) error {
+// putBasesOf is putBases for some collections; nil stands for all.
+func (t *txn) putBasesOf(covers vector, number uint64, of map[string]uint32) error {
 	return t.within(covers, func() error {
 		return t.eachMarked(covers.covered, func(c *collection, key []byte, r *merge.Record) error {
 			if _, ok := of[c.name]; of != nil && !ok {
@@ -182,7 +182,7 @@ func (t *txn) within(covers vector, fn func() error) error {
 
 // eachBase calls fn with each record of a collection with a key in a range and its state at a
 // checkpoint, in canonical form, in the order of keys. The checkpoint is the horizon, or one whose
-// bases are staged.
+// bases are stored.
 func (t *txn) eachBase(name string, number uint32, hz *horizon, within stoat.Range,
 	fn func(key, canonical []byte) error,
 ) error {
@@ -252,7 +252,7 @@ func (t *txn) rebase() error {
 		}
 		hz, err := parseHorizon(p)
 		if err == nil {
-			err = t.stageOf(hz.covers, n, lacks)
+			err = t.putBasesOf(hz.covers, n, lacks)
 		}
 		if err != nil {
 			return err

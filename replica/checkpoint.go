@@ -46,7 +46,7 @@ func (s *Space) Checkpoint(tx *stoat.Tx) error {
 }
 
 func (t *txn) makeCheckpoint() error {
-	if t.pending != nil && t.pending.stage != stageWritten {
+	if t.pending != nil && t.pending.phase != phaseWritten {
 		return errUncommitted
 	}
 	if err := t.mayCheckpoint(); err != nil {
@@ -92,7 +92,7 @@ const checkpointRoom = 2 << 10
 
 // issueCheckpoint appends a checkpoint to the own log, behind its salts.
 func (t *txn) issueCheckpoint(act *entry.Checkpoint, salts salts) error {
-	err := t.space.claim(t.tx)
+	err := t.space.confine(t.tx)
 	if err == nil {
 		act.Salts, err = t.issueSalts(act, salts)
 	}
@@ -127,8 +127,8 @@ func (t *txn) nextHorizon() (before, next *horizon, err error) {
 	return before, next, nil
 }
 
-// newCheckpoint stages the state of a new horizon, and returns a checkpoint of it, and its salts,
-// which must be issued. After an error, some of it may be staged.
+// newCheckpoint stores the bases of a new horizon, and returns a checkpoint of it, and its salts,
+// which must be issued. After an error, some of them may be stored.
 func (t *txn) newCheckpoint(before, next *horizon) (*entry.Checkpoint, salts, error) {
 	if err := t.replayMarked(); err != nil {
 		return nil, nil, err
@@ -136,7 +136,7 @@ func (t *txn) newCheckpoint(before, next *horizon) (*entry.Checkpoint, salts, er
 	if err := t.markBeyond(next.covers); err != nil {
 		return nil, nil, err
 	}
-	if err := t.stage(next.covers, next.number); err != nil {
+	if err := t.putBases(next.covers, next.number); err != nil {
 		return nil, nil, err
 	}
 	if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixReplay))); err != nil {

@@ -18,11 +18,11 @@ import (
 // commit makes the entry of the transaction. Functions that were given to BeforeCommit later may
 // still write, so it lets them run first.
 func (t *txn) commit() error {
-	if t.pending.stage == stageOpen {
-		t.pending.stage = stageAsked
+	if t.pending.phase == phaseOpen {
+		t.pending.phase = phaseAsked
 		return t.tx.BeforeCommit(t.commit)
 	}
-	t.pending.stage = stageWritten
+	t.pending.phase = phaseWritten
 	defer t.release()
 	return wrap(t.space.name, t.write())
 }

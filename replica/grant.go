@@ -116,7 +116,7 @@ func (s *Space) act(tx *stoat.Tx) (*ownAct, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.claim(tx); err != nil {
+	if err := s.confine(tx); err != nil {
 		return nil, err
 	}
 	v, err := t.rights()
@@ -141,8 +141,8 @@ func (a *ownAct) add(act entry.Act) error {
 	return a.t.issue(a.next, act.Entry())
 }
 
-// claim makes the transaction one that writes to this space only.
-func (s *Space) claim(tx *stoat.Tx) error {
+// confine makes the transaction one that writes to this space only.
+func (s *Space) confine(tx *stoat.Tx) error {
 	if only := stoat.Local(tx, onlySpace{}, func() *Space { return s }); only != s {
 		return fmt.Errorf("%w: %q and %q", ErrTwoSpaces, only.name, s.name)
 	}

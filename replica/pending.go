@@ -13,7 +13,7 @@ import (
 type pending struct {
 	touched []*touch
 	index   map[string]*touch // by collection and key; nil while there are few
-	stage   stage
+	phase   phase
 }
 
 // fewTouches is how many records are searched one by one.
@@ -52,13 +52,13 @@ func (p *pending) note(r *touch) {
 	p.index[string(append(keyed(nil, "", r.c.number), r.key...))] = r
 }
 
-// stage says how far the commit of a transaction is.
-type stage uint8
+// phase says how far the commit of a transaction is.
+type phase uint8
 
 const (
-	stageOpen    stage = iota
-	stageAsked         // the functions that others gave to BeforeCommit are about to run
-	stageWritten       // the entry is made
+	phaseOpen    phase = iota
+	phaseAsked         // the functions that others gave to BeforeCommit are about to run
+	phaseWritten       // the entry is made
 )
 
 // touch is a record that changed.
@@ -88,7 +88,7 @@ func (c *collection) touch(tx *stoat.Tx, key, old []byte) (*touch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.space.claim(tx); err != nil {
+	if err := c.space.confine(tx); err != nil {
 		return nil, err
 	}
 	if t.pending == nil {
@@ -97,7 +97,7 @@ func (c *collection) touch(tx *stoat.Tx, key, old []byte) (*touch, error) {
 			return nil, err
 		}
 	}
-	if t.pending.stage == stageWritten {
+	if t.pending.phase == phaseWritten {
 		return nil, errLate
 	}
 	if known := t.pending.find(c, key, &t.key); known != nil {

@@ -92,7 +92,7 @@ func (t *txn) markUnder(prefix, collection string, changes *entry.Changes) error
 
 // replay replays the records that are marked.
 func (t *txn) replay() error {
-	if t.pending != nil && t.pending.stage != stageWritten {
+	if t.pending != nil && t.pending.phase != phaseWritten {
 		return t.tx.BeforeCommit(t.replay) // after the entry of the transaction is made
 	}
 	t.replays = false

@@ -42,7 +42,7 @@ func (s *Space) Revert(tx *stoat.Tx, f Filter) (Reverted, error) {
 	if err != nil {
 		return Reverted{}, wrap(s.name, err)
 	}
-	if err := s.claim(tx); err != nil {
+	if err := s.confine(tx); err != nil {
 		return Reverted{}, err
 	}
 	t, err := s.in(tx)

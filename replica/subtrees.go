@@ -14,8 +14,8 @@ import (
 )
 
 // subtreesAt returns the roots of all collections as they were at a checkpoint, which is the
-// horizon or staged, and the root of the logs and control entries, whose name is empty and which
-// has no salt. It leaves out some collections.
+// horizon or has stored bases, and the root of the logs and control entries, whose name is empty
+// and which has no salt. It leaves out some collections.
 func (t *txn) subtreesAt(
 	hz *horizon, salts salts, without map[string]uint32, on onChunk,
 ) (all []chunk.Subtree, err error) {
