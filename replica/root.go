@@ -49,8 +49,8 @@ func (s *Space) CollectionRoot(tx *stoat.Tx, name string) ([32]byte, error) {
 	return all[0].Root, nil
 }
 
-// onChunk is called with each chunk of a state and its first key, and before with the leaf of a salt
-// alone; nil stands for nothing to do.
+// onChunk is called with each chunk of a state and its first key, and before with the leaf of a
+// salt alone; nil stands for nothing to do.
 type onChunk func(name string, first, content []byte, leaf chunk.Hash) error
 
 // records calls a function with each record of a collection and its canonical state, by key.
