@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -105,6 +107,34 @@ func TestFolder_leavesOpenFilesWhenItIsClosed(t *testing.T) {
 		ok(t, f.Sync())
 		wantContent(t, f, "content")
 		wantErr(t, folder.Close(), fs.ErrClosed)
+	})
+}
+
+func TestFolder_canBeClosedWhileItIsListed(t *testing.T) {
+	everywhere(t, func(t *testing.T, s system) {
+		f, err := s.Create(s.path("file"))
+		ok(t, errors.Join(err, f.Close()))
+		for range 300 {
+			folder := s.open(t)
+			var listing sync.WaitGroup
+			for range 2 {
+				listing.Go(func() {
+					for {
+						names, err := folder.List(s.dir)
+						if errors.Is(err, fs.ErrClosed) {
+							return
+						}
+						if err != nil || !slices.Equal(names, []string{"file"}) {
+							t.Errorf("listed are %q: %v", names, err)
+							return
+						}
+					}
+				})
+			}
+			runtime.Gosched()
+			ok(t, folder.Close())
+			listing.Wait()
+		}
 	})
 }
 

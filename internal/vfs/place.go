@@ -69,8 +69,9 @@ type osFolder struct {
 	opened
 	path place // that it was opened by, absolute
 
-	listing sync.Mutex // held while the handle is read from
+	listing sync.Mutex // held while the handle is read from, and closed
 	listed  bool       // it has been read from
+	closed  bool
 }
 
 func (osFS) OpenFolder(dir string) (Folder, error) {
@@ -91,7 +92,13 @@ func (osFS) OpenFolder(dir string) (Folder, error) {
 	return f, nil
 }
 
-func (f *osFolder) Close() error { return f.file.Close() }
+// Close waits for names: an os.File must not be closed while a directory is read.
+func (f *osFolder) Close() error {
+	f.listing.Lock()
+	defer f.listing.Unlock()
+	f.closed = true
+	return f.file.Close()
+}
 
 func (f *osFolder) Named() error { return f.at(f.path) }
 
@@ -109,6 +116,9 @@ func (f *osFolder) Is(other Folder) bool {
 func (f *osFolder) names() ([]string, error) {
 	f.listing.Lock()
 	defer f.listing.Unlock()
+	if f.closed {
+		return nil, f.path.fail("list", fs.ErrClosed)
+	}
 	if f.listed {
 		if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 			return nil, err
