@@ -38,7 +38,10 @@ func Export(ctx context.Context, s *Space, w io.Writer) error {
 func ExportSince(ctx context.Context, s *Space, since Vector, w io.Writer) error {
 	var err error
 	if s.described() != nil {
-		err = s.sealOwn() // what waits is exported as it is
+		if s.device != nil {
+			_, _ = s.applyFrom(0, nil) // what cannot be merged is exported as it waits
+		}
+		err = s.sealOwn()
 	}
 	if err != nil && !errors.Is(err, stoat.ErrReadOnly) && !errors.Is(err, errNoDevice) {
 		return err

@@ -56,3 +56,27 @@ func TestCollection_ofWhichThereAreMany(t *testing.T) {
 	compareWithModel(t, b)
 	compareWithModel(t, a)
 }
+
+// A transaction that has read the names of collections, and then fails, leaves none of its own.
+func TestCollectionName_ofAFailedTransactionIsForgotten(t *testing.T) {
+	a := newPeer(t, nil)
+	a.put(task{ID: 1})
+	a.open() // knows no names yet
+	var number uint32
+	err := a.db.Update(func(tx *stoat.Tx) error {
+		tr, err := a.space.in(tx)
+		must(t, err)
+		known, err := tr.collectionNumber("tasks")
+		must(t, err)
+		_, err = tr.collectionName(known)
+		must(t, err)
+		number, err = tr.collectionNumber("rolled back")
+		must(t, err)
+		_, err = tr.collectionName(number)
+		must(t, err)
+		return stoat.ErrTxClosed
+	})
+	if name, ok := a.space.nameOf(number); err == nil || ok {
+		t.Errorf("collection %d has the name %q after the error %v", number, name, err)
+	}
+}

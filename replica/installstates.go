@@ -8,6 +8,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/merge"
+	"github.com/stoatdb/stoat/replica/internal/value"
 )
 
 // replaceStates makes the states of all collections those of the checkpoint. Those that are not
@@ -100,6 +101,9 @@ func (in *installation) replaceCollection(c *collection, tree int) error {
 		return err
 	}
 	err = in.each(t, tree, func(r *chunk.Record) error {
+		if !value.IsTuple(r.Key) {
+			return invalid("a record of %q has a key that is not a tuple", c.name)
+		}
 		same, err := drop(r.Key)
 		switch {
 		case err != nil:

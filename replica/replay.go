@@ -161,7 +161,8 @@ func (t *txn) collectionName(number uint32) (name string, err error) {
 	}
 	if !ok {
 		if t.names, err = t.collectionNames(); err == nil && !t.assigned {
-			t.space.names.Store(&t.names) // they are committed, and never change
+			committed := t.names
+			t.space.names.Store(&committed)
 		}
 		name, ok = t.names[number]
 	}

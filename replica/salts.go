@@ -87,19 +87,21 @@ func (t *txn) addUnsalted(missing map[string]uint32, hz *horizon) error {
 	if err != nil {
 		return err
 	}
+	var made *candidate // parsed once, and only if any gap is before it
 	for name, number := range lacks {
 		gap, err := t.gap(number, hz.at.log)
-		if err != nil || gap == 0 || gap >= hz.at.seq {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		c, err := t.candidate(hz.at)
 		if err != nil {
 			return err
 		}
-		if c.act.Salts > 0 {
+		if gap == 0 || gap >= hz.at.seq {
+			continue
+		}
+		if made == nil {
+			if made, err = t.candidate(hz.at); err != nil {
+				return err
+			}
+		}
+		if made.act.Salts > 0 {
 			missing[name] = number
 		}
 	}

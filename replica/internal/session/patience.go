@@ -15,13 +15,13 @@ const patience = time.Minute
 const partMax = 16 << 10
 
 // await closes the connection of a session that is for once unless something comes in time: as long
-// as the slowest connection takes for what the peer was given and has not given credit for, since
-// connections may buffer that, and a patience on top.
+// as the slowest connection takes for what the peer was given and has not given credit for, but at
+// most a window, since connections may buffer that, and a patience on top.
 func (s *Session) await() {
 	s.mu.Lock()
 	given := int64(0)
 	if s.source.reach != nil {
-		given = max(0, window-s.source.credit)
+		given = min(max(0, window-s.source.credit), window)
 	}
 	s.mu.Unlock()
 	s.reading.timer.Reset(s.reading.after + s.reading.after/partMax*time.Duration(given))
