@@ -168,9 +168,7 @@ func (p *Pipeline) Stream(edit *memtable.Edit) {
 // [Pipeline.Wait] returns. The log must have room for it.
 func (p *Pipeline) Append(edit *memtable.Edit) (commit uint64, root memtable.Root) {
 	commit = p.newest.Load() + 1
-	if p.recent.isFollowed() {
-		p.recent.add(commit, append(p.streamed, edit.Pending()...))
-	}
+	p.recent.addEdit(commit, p.streamed, edit)
 	p.streamed = nil
 	if p.config.Volatile {
 		root = edit.Commit()

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/stoatdb/stoat/internal/memtable"
 )
 
 // recent holds the writes of the newest commits, and is where followers wait for more.
@@ -83,6 +85,23 @@ func (r *recent) add(commit uint64, payloads [][]byte) {
 		r.commits[0] = nil
 		r.commits, r.first = r.commits[1:], r.first+1
 	}
+}
+
+// sharedBytes is the size of the smallest memtable whose memory keeps commits. A smaller one may
+// have little else in it: if each was flushed after a commit or two, these would take many times
+// what counts.
+const sharedBytes = 128 << 10
+
+// addEdit is add for the payloads that were streamed and those of an edit that is being committed.
+func (r *recent) addEdit(commit uint64, streamed [][]byte, edit *memtable.Edit) {
+	if !r.isFollowed() {
+		return
+	}
+	payloads := append(streamed, edit.Pending()...)
+	if edit.Bytes() < sharedBytes {
+		payloads = [][]byte{slices.Concat(payloads...)}
+	}
+	r.add(commit, payloads)
 }
 
 // get returns the payload of a commit, nil for one in tables. It is immutable and stays valid. ok

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -85,5 +86,24 @@ func TestRecent_keepsASinglePayloadWithoutACopy(t *testing.T) {
 	got, _ := f.get(1)
 	if &got[0] != &payload[0] || cap(got) != len(payload) {
 		t.Errorf("kept are %p of %d bytes, want %p of %d", got, cap(got), payload, len(payload))
+	}
+}
+
+// The memory of a memtable that is flushed after a commit or two is not kept for these.
+func TestRecent_copiesWhatIsAloneInAMemtable(t *testing.T) {
+	d := newDatabase(t, memfs.New(), durable)
+	defer d.Follow(Log{}).Close()
+	edit := d.edit("a")
+	payload := edit.Pending()[0]
+	d.Append(edit)
+	if got, ok := d.recent.get(1); !ok || &got[0] == &payload[0] {
+		t.Errorf("kept is %p, want a copy of %p", got, payload)
+	}
+	word := strings.Repeat("b", sharedBytes)
+	edit = d.edit(word)
+	payload = edit.Pending()[0]
+	d.Append(edit)
+	if got, ok := d.recent.get(2); !ok || &got[0] != &payload[0] {
+		t.Errorf("kept is %p, want %p", got, payload)
 	}
 }

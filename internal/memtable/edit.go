@@ -116,6 +116,9 @@ func (e *Edit) Prepare() []byte { return e.m.arena.Prepare() }
 // [batch.Arena.Pending] does.
 func (e *Edit) Pending() [][]byte { return e.m.arena.Pending() }
 
+// Bytes returns about how much memory the memtable takes, with what the edit has written.
+func (e *Edit) Bytes() int64 { return e.m.Bytes() }
+
 // Commit makes the edit's tree the memtable's newest root and returns it.
 func (e *Edit) Commit() Root {
 	e.m.arena.Commit()

@@ -48,7 +48,7 @@ func (p Picker) Next(v *manifest.Version) (Plan, bool) {
 		return next, true
 	}
 	next, ok := p.first(v, tidying())
-	next.Idle = ok && (next.Why != whyScattered || p.Begun != whyScattered)
+	next.Idle = ok
 	return next, ok
 }
 
@@ -65,6 +65,8 @@ func urgent() []reason {
 		{"begun", Picker.begun},
 		{"grown", Picker.grown},
 		{"crowded", Picker.crowded},
+		// What its steps leave behind is garbage, which reclaim would not bring into order.
+		{whyScattered, Picker.scatteredOn},
 		{whyReclaim, reclaim(garbageBusy)},
 		{"stale", Picker.stale},
 	}

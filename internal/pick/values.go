@@ -143,6 +143,14 @@ func (p Picker) scattered(v *manifest.Version) (Plan, bool) {
 	return next, len(next.Bottom) > 0 && (begun || live >= next.Bytes(v))
 }
 
+// scatteredOn is scattered once it has begun.
+func (p Picker) scatteredOn(v *manifest.Version) (Plan, bool) {
+	if p.Begun != whyScattered {
+		return Plan{}, false
+	}
+	return p.scattered(v)
+}
+
 // inOrder returns the compaction that rewrites the values of disorderly files in the order of their
 // keys, about so many bytes of them, without tables to skip.
 func inOrder(

@@ -167,3 +167,20 @@ func TestPick_bringsValuesIntoOrderInSteps(t *testing.T) {
 		}
 	}
 }
+
+// What a step leaves behind is garbage, and is not reclaimed before all values are in order.
+func TestPick_bringsAllValuesIntoOrderBeforeItReclaims(t *testing.T) {
+	v := versionOf(valueFile{size: 100 * testMB, live: 100 * testMB},
+		valueFile{size: 1000 * testMB, live: 200 * testMB, log: true})
+	for _, c := range []struct{ begun, want string }{
+		{"", "reclaim bottom [1] files [3] down"},
+		{whyReclaim, "reclaim bottom [1] files [3] down"},
+		{whyScattered, "scattered bottom [1] files [3] down"},
+	} {
+		p := testPicker()
+		p.Begun = c.begun
+		if got := outcome(due(p.Next(v))); got != c.want {
+			t.Errorf("after %q: %s, want %s", c.begun, got, c.want)
+		}
+	}
+}
