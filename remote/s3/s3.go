@@ -12,14 +12,13 @@ package s3
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -51,6 +50,7 @@ type Store struct {
 	client         *minio.Client // repeats nothing
 	reading        minio.Core    // repeats requests that fail; only for reading
 	bucket, prefix string
+	wantsMD5       atomic.Bool // the server has refused an object without
 }
 
 var _ objstore.Streamer = (*Store)(nil)
@@ -88,7 +88,7 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", o.Bucket, err)
 	}
-	return &Store{client, *reading, o.Bucket, o.Prefix}, nil
+	return &Store{client: client, reading: *reading, bucket: o.Bucket, prefix: o.Prefix}, nil
 }
 
 // Create implements [objstore.Store]. If the answer to the request is lost, it asks once whether
@@ -97,7 +97,8 @@ func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 	if err := check(ctx, name); err != nil {
 		return err
 	}
-	err := s.put(ctx, name, bytes.NewReader(body), bytes.NewReader(body), int64(len(body)), true)
+	p := bytes.NewReader(body)
+	err := s.put(ctx, name, p, p, int64(len(body)), true)
 	if err == nil {
 		return nil
 	}
@@ -106,7 +107,7 @@ func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 	case refused:
 		return fail(objstore.ErrExists)
 	case failed:
-		return fmt.Errorf("create %s: %w", name, told(err))
+		return fmt.Errorf("create %s: %w", name, s.told(err))
 	}
 	there, getErr := s.Get(ctx, name, 0, int64(len(body))+1)
 	if getErr == nil && bytes.Equal(there, body) {
@@ -121,33 +122,10 @@ func (s *Store) Put(ctx context.Context, name string, body io.ReaderAt, size int
 	if err := check(ctx, name); err != nil {
 		return err
 	}
-	err := s.put(ctx, name, io.NewSectionReader(body, 0, size),
-		io.NewSectionReader(objstore.Unpaced(body), 0, size), size, false)
-	if err != nil {
-		return fmt.Errorf("put %s: %w", name, told(err))
+	if err := s.put(ctx, name, body, objstore.Unpaced(body), size, false); err != nil {
+		return fmt.Errorf("put %s: %w", name, s.told(err))
 	}
 	return nil
-}
-
-// put sends a body in one request, whose signature covers its digest, which servers compare. The
-// digest is that of same: the same bytes.
-func (s *Store) put(
-	ctx context.Context, name string, body, same io.Reader, size int64, create bool,
-) error {
-	options := minio.PutObjectOptions{
-		ContentType:          "application/octet-stream",
-		DisableContentSha256: true, // or else, some providers get chunks that they do not understand
-	}
-	if create {
-		options.SetMatchETagExcept("*")
-	}
-	sum := sha256.New()
-	if n, err := io.Copy(sum, same); err != nil || n < size {
-		return errors.Join(err, fmt.Errorf("read the body: %d of %d bytes", n, size))
-	}
-	_, err := minio.Core{Client: s.client}.PutObject(ctx, s.bucket, s.prefix+name, body, size,
-		"", hex.EncodeToString(sum.Sum(nil)), options)
-	return err
 }
 
 // Get implements [objstore.Store].
@@ -223,7 +201,7 @@ func (s *Store) open(ctx context.Context, name string, off, n int64) (*body, err
 		return nil, objstore.ErrNotExist
 	}
 	if err != nil {
-		return nil, told(err)
+		return nil, s.told(err)
 	}
 	limit := n
 	if n < 0 {
@@ -268,7 +246,7 @@ func (s *Store) List(
 		Prefix: s.prefix + prefix, StartAfter: startAfter, Recursive: true, MaxKeys: min(limit, 1000),
 	}) {
 		if o.Err != nil {
-			return nil, fmt.Errorf("list %s: %w", prefix, told(o.Err))
+			return nil, fmt.Errorf("list %s: %w", prefix, s.told(o.Err))
 		}
 		name := strings.TrimPrefix(o.Key, s.prefix)
 		if objstore.CheckName(name) != nil {
@@ -296,7 +274,7 @@ func (s *Store) Delete(ctx context.Context, names []string) error {
 		}
 		err := s.client.RemoveObject(ctx, s.bucket, s.prefix+name, minio.RemoveObjectOptions{})
 		if err != nil && minio.ToErrorResponse(err).Code != minio.NoSuchKey {
-			return fmt.Errorf("delete %s: %w", name, told(err))
+			return fmt.Errorf("delete %s: %w", name, s.told(err))
 		}
 	}
 	return nil
@@ -307,25 +285,6 @@ func check(ctx context.Context, name string) error {
 		return err
 	}
 	return ctx.Err()
-}
-
-// told returns the error of a request, which matches objstore.ErrDenied if the server refuses it to
-// whoever makes it. Not if it may soon accept the same: clocks are set, tokens of temporary
-// credentials are renewed, and an object that is archived may come back. A server that hides which
-// objects exist from who may not list them refuses objects that do not exist, too; databases need
-// to list.
-func told(err error) error {
-	response := minio.ToErrorResponse(err)
-	refused := response.StatusCode == http.StatusUnauthorized ||
-		response.StatusCode == http.StatusForbidden
-	switch response.Code {
-	case "RequestTimeTooSkewed", "RequestExpired", "InvalidObjectState":
-		return err
-	}
-	if !refused || strings.Contains(response.Code, "Token") {
-		return err
-	}
-	return fmt.Errorf("%w: %w", objstore.ErrDenied, err)
 }
 
 // result is what the error of a request to create an object says.

@@ -54,9 +54,10 @@ func unseen(size, rate int64) time.Duration {
 // long it took once all of its body was handed over.
 func (l *link) learn(rate, size int64, cut bool, took time.Duration) {
 	switch bound := unseen(size, rate); {
+	case size <= slowestRate*int64(silenceMax/time.Second): // it says nothing
 	case cut:
 		l.rate.CompareAndSwap(rate, max(rate/2, slowestRate))
-	case bound > silenceMax && took < bound/2: // a small one says nothing
+	case bound > silenceMax && took < bound/2:
 		l.rate.CompareAndSwap(rate, min(2*rate, bufferedRate))
 	}
 }

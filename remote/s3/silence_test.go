@@ -165,8 +165,12 @@ func TestPut_succeedsOverALinkOf1KBASecond(t *testing.T) {
 
 func TestLink_isFastAgain(t *testing.T) {
 	l := newLink()
+	l.learn(bufferedRate, 30<<10, true, 0) // a server hangs; the slowest link carries that in time
+	if rate := l.rate.Load(); rate != bufferedRate {
+		t.Errorf("a small one that was cut makes the rate %d", rate)
+	}
 	for range 20 {
-		l.learn(l.rate.Load(), 100, true, 0)
+		l.learn(l.rate.Load(), bufferedMax, true, 0)
 	}
 	if rate := l.rate.Load(); rate != slowestRate {
 		t.Errorf("the rate is %d", rate)
