@@ -114,7 +114,7 @@ func TestFolder_canBeClosedWhileItIsListed(t *testing.T) {
 	everywhere(t, func(t *testing.T, s system) {
 		f, err := s.Create(s.path("file"))
 		ok(t, errors.Join(err, f.Close()))
-		for range 300 {
+		for range 100 {
 			folder := s.open(t)
 			var listing sync.WaitGroup
 			for range 2 {
