@@ -2,6 +2,7 @@ package remote_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/tuned"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/remote"
+	storelog "github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/memstore"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
@@ -226,4 +228,27 @@ func TestDetach_inAnyOrder(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestClone_beginsAnewIfWhatItReadsIsDeleted(t *testing.T) {
+	parent, h := memstore.New(), newHistory(t, 43)
+	db, err := open(t, parent, memfs.New(), forgetful(), engine.Tuning{})
+	ok(t, err)
+	busy(t, h, db, 50)
+	ok(t, db.Ship(t.Context()))
+	var armed atomic.Bool
+	armed.Store(true)
+	own := at(memstore.New(), faultstore.Create, storelog.DraftName, &armed, func() {
+		for before := names(t, parent, "log/"); len(before) > 1; { // all but the claim, which stays
+			replaced(t, h, db)
+			now := names(t, parent, "log/")
+			before = slices.DeleteFunc(before, func(name string) bool { return !slices.Contains(now, name) })
+		}
+	})
+	made, err := remote.Clone(t.Context(), own, parent, nil)
+	ok(t, err)
+	if made.Commit == 0 {
+		t.Error("nothing was cloned")
+	}
+	ok(t, db.Close())
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,5 +87,44 @@ func TestOpen_saysAtOnceWhatIsNotPermitted(t *testing.T) {
 		if d := time.Since(began); d > 0 {
 			t.Errorf("it took %v", d)
 		}
+	})
+}
+
+// denyingAWhile is a store that denies some listings, once a log object was created.
+type denyingAWhile struct {
+	objstore.Store
+	created atomic.Bool
+	denied  atomic.Int32
+}
+
+// Create implements [objstore.Store].
+func (d *denyingAWhile) Create(ctx context.Context, name string, body []byte) error {
+	err := d.Store.Create(ctx, name, body)
+	if err == nil && strings.HasPrefix(name, "log/") {
+		d.created.Store(true)
+	}
+	return err
+}
+
+// List implements [objstore.Store].
+func (d *denyingAWhile) List(
+	ctx context.Context, prefix, after string, limit int,
+) ([]objstore.Object, error) {
+	if d.created.Load() && d.denied.Add(1) <= 4 {
+		return nil, errDenied
+	}
+	return d.Store.List(ctx, prefix, after, limit)
+}
+
+// Once a claim is stored, the writer before has lost the role, so Open does not leave it at that.
+func TestOpen_goesOnOnceItsClaimIsStored(t *testing.T) {
+	store := memstore.New()
+	first := mustOpen(t, store, memfs.New())
+	ok(t, first.Put([]byte("a"), nil))
+	ok(t, first.Close())
+	synctest.Test(t, func(t *testing.T) {
+		next := mustOpen(t, &denyingAWhile{Store: store}, memfs.New())
+		ok(t, next.Put([]byte("b"), nil))
+		ok(t, next.Close())
 	})
 }

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"sync"
 
@@ -109,7 +110,8 @@ func (f *Follower) fetchState(ctx context.Context, newest uint64) error {
 // Claim takes the role of the writer in a log at whose end the follower is, as [Log.Claim] does, in
 // two round trips. The log as is the one that the writer uses. If the follower is not at the end,
 // or does not know whether it is, the error is ErrBehind: then it has to read on, which
-// [Follower.Fetch] begins, and may try again. The follower stays before the claim.
+// [Follower.Fetch] begins, and may try again. Once the claim is stored, which may have ended the
+// writer before, an error matches objstore.ErrUnknown. The follower stays before the claim.
 func (f *Follower) Claim(
 	ctx context.Context, as *Log, claim object.Claim,
 ) (*Writer, error) {
@@ -133,7 +135,7 @@ func (f *Follower) Claim(
 	}
 	counts, err := f.claimCounts(ctx, as, s, g.seen())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: whether the claim counts: %w", objstore.ErrUnknown, err)
 	}
 	if counts {
 		return &Writer{log: as, state: s, base: claim.Base, made: new(made)}, nil

@@ -88,8 +88,10 @@ func (p *Patient) try(
 	came := func() { timer.Reset(p.Patience) }
 	for tries := 1; ; tries++ {
 		err := request(ctx, came)
-		if err == nil || errors.Is(err, objstore.ErrNotExist) || corrupt.IsLasting(err) ||
-			ctx.Err() != nil {
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, objstore.ErrNotExist) || corrupt.IsLasting(err) || ctx.Err() != nil {
 			return p.explain(ctx, err)
 		}
 		select {

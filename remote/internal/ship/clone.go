@@ -86,6 +86,9 @@ func (s *Source) found(
 	// What cannot be cloned leaves no pin. What was read before the pin counts as well: log objects
 	// do not change, and a pin that is there in time keeps all that the state needs.
 	first, err := s.firstOf(ctx, state, origin, id)
+	if s.isPast(ctx, state.Number, err) {
+		err = fmt.Errorf("%w: %w", history.ErrNotKept, err)
+	}
 	if errors.Is(err, object.ErrTooLarge) {
 		err = fmt.Errorf("too many commits are in no table yet: have the writer of the database compact "+
 			"it, or clone it as of an earlier commit: %w", err)

@@ -203,7 +203,7 @@ func (s *Shipper) sweep(ctx context.Context) (deleted int, err error) {
 	}
 	if !s.hasActed() {
 		left := 0
-		err = s.eachOrphan(ctx, func(names []string) error {
+		_, err = s.eachOrphan(ctx, func(names []string) error {
 			left += len(names)
 			return nil
 		})
@@ -214,13 +214,14 @@ func (s *Shipper) sweep(ctx context.Context) (deleted int, err error) {
 			return 0, err
 		}
 	}
-	err = s.eachOrphan(ctx, func(names []string) error {
+	all, err := s.eachOrphan(ctx, func(names []string) error {
 		deleted += len(names)
 		return s.log.Store.Delete(ctx, names)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("delete files that no version names: %w", err)
 	}
+	s.collector.swept = all
 	return deleted, nil
 }
 
@@ -241,16 +242,18 @@ func (s *Shipper) act(ctx context.Context) error {
 }
 
 // eachOrphan calls fn with the names of the files of earlier epochs that nobody needs, some at a
-// time. Once it has seen all of them after this writer has acted, there are no more to come.
-func (s *Shipper) eachOrphan(ctx context.Context, fn func(names []string) error) error {
-	acted, state := s.hasActed(), s.state()
+// time. It reports whether these are all that there are: while there is an old pin, it knows none.
+func (s *Shipper) eachOrphan(
+	ctx context.Context, fn func(names []string) error,
+) (all bool, err error) {
+	state := s.state()
 	pins, err := s.log.Pins(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, pin := range pins {
 		if pin.Number < state.Bound {
-			return nil // the state does not know what this one needs
+			return false, nil // the state does not know what this one needs
 		}
 	}
 	known := s.known(state)
@@ -264,8 +267,7 @@ func (s *Shipper) eachOrphan(ctx context.Context, fn func(names []string) error)
 		}
 		return fn(names)
 	})
-	s.collector.swept = err == nil && acted
-	return err
+	return err == nil, err
 }
 
 // known returns the names of files of earlier epochs that may be needed.

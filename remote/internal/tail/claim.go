@@ -48,9 +48,11 @@ func (t *Tail) claim(
 	as.Failed = func(err error) { t.claiming(began, err) }
 	defer func() { as.Failed = before }()
 	caughtUp := !t.behind && (t.config.AtOnce || t.isCurrent(began))
+	mayBeStored := false // a claim, which has ended the writer before
 	for tries := 1; ; tries++ {
 		w, final, err := t.tryClaim(ctx, as, decide, caughtUp)
 		caughtUp = false
+		mayBeStored = mayBeStored || errors.Is(err, objstore.ErrUnknown)
 		t.claiming(began, err)
 		switch {
 		case err == nil:
@@ -60,7 +62,7 @@ func (t *Tail) claim(
 		case final, corrupt.IsLasting(err):
 			return nil, err
 		case t.config.AtOnce && !errors.Is(err, objstore.ErrUnknown) &&
-			(tries >= retry.Tries || errors.Is(err, objstore.ErrDenied)):
+			(tries >= retry.Tries || errors.Is(err, objstore.ErrDenied) && !mayBeStored):
 			return nil, err
 		default:
 			retry.Sleep(ctx, min(retry.BackOff(tries), t.config.PollMax), nil)
