@@ -1,17 +1,20 @@
 package replica
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // unhurried ships only when it is told to.
@@ -23,14 +26,30 @@ type writer struct {
 	*peer
 	db    *remote.DB
 	store *memstore.Store
+	line  *line // of the first process, to the store
 	dir   string
+}
+
+// line is a store that nothing reaches while it is cut.
+type line struct {
+	objstore.Store
+	cut atomic.Bool
+}
+
+// Create implements [objstore.Store].
+func (l *line) Create(ctx context.Context, name string, body []byte) error {
+	if l.cut.Load() {
+		return errCut
+	}
+	return l.Store.Create(ctx, name, body)
 }
 
 // newWriter makes a replica of a new space.
 func newWriter(t *testing.T) *writer {
 	t.Helper()
 	w := &writer{store: memstore.New(), dir: filepath.Join(t.TempDir(), "first")}
-	db, err := remote.Open(t.Context(), w.store, w.dir, unhurried)
+	w.line = &line{Store: w.store}
+	db, err := remote.Open(t.Context(), w.line, w.dir, unhurried)
 	must(t, err)
 	w.use(t, db)
 	w.peer = &peer{t: t, db: db.DB, now: noon, seed: [32]byte{1}, family: new(byte)}
@@ -215,14 +234,18 @@ func TestOpen_ofTheFolderOfAWriterThatLostItsRole(t *testing.T) {
 	w.put(task{ID: 1, Title: "shipped"})
 	w.ship()
 	by := w.standby(t)
+	w.line.cut.Store(true) // or commits would go along with files that are on their way
 	w.put(task{ID: 2, Title: "sealed"})
 	must(t, w.space.Seal())
 	w.put(task{ID: 3, Title: "not sealed"})
 	log := w.logID()
 	next := w.takenOver(t, by)
 	next.put(task{ID: 4})
-	// Usually it is fenced. Not if files were on their way: what is committed goes along with them.
-	if err := w.db.Close(); err != nil && !errors.Is(err, remote.ErrFenced) {
+	w.line.cut.Store(false)
+	if err := w.db.Confirm(t.Context()); !errors.Is(err, remote.ErrFenced) {
+		t.Errorf("it is the writer: %v", err)
+	}
+	if err := w.db.Close(); !errors.Is(err, remote.ErrFenced) {
 		t.Errorf("it was closed: %v", err)
 	}
 	db, err := stoat.Open(w.dir, nil)
