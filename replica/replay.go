@@ -161,7 +161,7 @@ func (t *txn) collectionName(number uint32) (name string, err error) {
 	}
 	if !ok {
 		if t.names, err = t.collectionNames(); err == nil && !t.assigned {
-			committed := t.names
+			committed := t.names // which is read again if a collection gets a number
 			t.space.names.Store(&committed)
 		}
 		name, ok = t.names[number]

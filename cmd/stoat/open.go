@@ -12,6 +12,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 )
 
 // open opens the database in dir, with the command's key, and says what to do if that fails.
@@ -57,7 +58,7 @@ func open(s *stdio, dir string, opts *stoat.Options) (*stoat.DB, error) {
 func isShipped(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), "CLAIM-")
+		return strings.HasPrefix(e.Name(), folder.ClaimPrefix)
 	})
 }
 

@@ -11,9 +11,9 @@ import (
 // recent holds the writes of the newest commits, and is where followers wait for more.
 //
 // While there are followers, every commit leaves its writes here; as many of the newest are kept as
-// fit the limit. Without followers, a commit costs two more atomic loads. A follower
-// holds the mutex, shared with others, to take a commit out, never while it delivers one. What slow
-// ones miss here, they read from the log.
+// fit the limit. Without followers, a commit costs two more atomic loads. A follower holds the
+// mutex, shared with others, to take a commit out, never while it delivers one. What slow ones miss
+// here, they read from the log.
 type recent struct {
 	limit     int64 // of bytes
 	followers atomic.Int64

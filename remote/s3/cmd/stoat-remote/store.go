@@ -14,6 +14,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/folderstore"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -87,7 +88,10 @@ func listFolder(arg string) (names []string, err error) {
 }
 
 // isManifest reports whether a file makes the directory that it is in a database.
-func isManifest(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "MANIFEST-") }
+func isManifest(e os.DirEntry) bool {
+	kind, _ := folder.Parse(e.Name())
+	return kind == folder.Manifest
+}
 
 // isURL reports whether an argument names a bucket, perhaps with a mistake: s3:BUCKET is no folder
 // that anybody means.
