@@ -168,6 +168,16 @@ func (t *Table) open() (*reader, error) {
 	if r := t.reader.Load(); r != nil {
 		return r, nil
 	}
+	r, err := t.load()
+	if err != nil {
+		return nil, err
+	}
+	t.reader.Store(r)
+	return r, nil
+}
+
+// load opens the file, whether or not it is open.
+func (t *Table) load() (*reader, error) {
 	r, err := openReader(t.config)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = corrupt.Missing(t.config.Path, t.config.Claim)
@@ -175,6 +185,5 @@ func (t *Table) open() (*reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open table %06d: %w", t.config.Number, err)
 	}
-	t.reader.Store(r)
 	return r, nil
 }

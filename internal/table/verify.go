@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"runtime"
 	"slices"
 	"sort"
@@ -15,6 +14,7 @@ import (
 	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // Verification is the callbacks of [Table.Verify].
@@ -58,17 +58,21 @@ func (t *Table) VerifyIndex() (Summary, error) {
 	}, nil
 }
 
-// reopen returns a reader of the file as it is now or, if the file was removed or its directory
-// closed, the reader in use. The caller must not bring anything into the cache with it, and must
-// call release.
+// reopen returns a reader of the file as it is now or, if it has left its directory since it was
+// opened there, the reader in use, because no store need have what is obsolete. The caller must not
+// bring anything into the cache with it, and must call release.
 func (t *Table) reopen() (r *reader, release func(), err error) {
-	r, err = openReader(t.config)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrClosed) {
-		r, err = t.opened()
-		return r, func() { runtime.KeepAlive(r) }, err
+	r, err = t.load()
+	isHere := err == nil && r.far == nil
+	used := t.reader.Load()
+	if !isHere && used != nil && used.far == nil && vfs.HasLeft(t.config.FS, t.config.Path) {
+		if err == nil {
+			r.close()
+		}
+		return used, func() { runtime.KeepAlive(used) }, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("open table %06d: %w", t.config.Number, err)
+		return nil, nil, err
 	}
 	return r, r.close, nil
 }

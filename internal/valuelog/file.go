@@ -107,6 +107,16 @@ func (f *File) open() (*reader, error) {
 	if r := f.reader.Load(); r != nil {
 		return r, nil
 	}
+	r, err := f.load()
+	if err != nil {
+		return nil, err
+	}
+	f.reader.Store(r)
+	return r, nil
+}
+
+// load opens the file, whether or not it is open.
+func (f *File) load() (*reader, error) {
 	r, err := openReader(f.config)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = corrupt.Missing(f.config.Path, f.config.Claim)
@@ -114,6 +124,5 @@ func (f *File) open() (*reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open values %06d: %w", f.config.Number, err)
 	}
-	f.reader.Store(r)
 	return r, nil
 }

@@ -1,12 +1,11 @@
 package valuelog
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"runtime"
 
 	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // verifyBytes is how much of a value is read at a time.
@@ -25,16 +24,22 @@ func (f *File) Verify(p Pointer) error {
 	return err
 }
 
-// Anew returns another File for the file as it is now, which is open, and whose header is verified.
-// If the file was removed or its directory closed since f was opened, it returns f. The caller must
-// call release when nothing uses it any more.
+// Anew returns another File for the file as it is now, which is open, and whose header is verified,
+// unless each read asks a store for it. If the file has left its directory since f was opened
+// there, it returns f, because no store need have what is obsolete. The caller must call release
+// when nothing uses it any more.
 func (f *File) Anew() (again *File, release func(), err error) {
-	r, err := openReader(f.config)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrClosed) {
-		return f, func() {}, f.Open()
+	r, err := f.load()
+	isHere := err == nil && r.far == nil
+	used := f.reader.Load()
+	if !isHere && used != nil && used.far == nil && vfs.HasLeft(f.config.FS, f.config.Path) {
+		if err == nil {
+			r.close()
+		}
+		return f, func() {}, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("open values %06d: %w", f.config.Number, err)
+		return nil, nil, err
 	}
 	again = New(f.config)
 	again.reader.Store(r)

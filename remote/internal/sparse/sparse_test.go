@@ -41,6 +41,9 @@ func TestFolder_asksTheStore(t *testing.T) {
 		if vfs.Elsewhere(opened, "db/"+name) != elsewhere {
 			t.Errorf("%s, %s: it is elsewhere: %t", what, name, !elsewhere)
 		}
+		if left := vfs.HasLeft(opened, "db/"+name); left != (want != nil) {
+			t.Errorf("%s, %s: it has left the folder: %t", what, name, left)
+		}
 	}
 	want("open", "000001.table", nil, false)
 	want("open", "000002.table", errAsked, true)
