@@ -45,7 +45,8 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	room, head := s.writer.HasRoom(), s.writer.Head()
 	s.writing.Unlock()
 	edit := s.cargo.edit(head.Version)
-	bound, isDue := s.collector.bound.Load(), s.cargo.isDue(s.prepared) && !s.closing.Load()
+	bound := s.collector.bound.Load()
+	wait, isDue := s.filesWait()
 	detaches := s.detaching.Load() && head.Origin != nil
 	acts := s.acting.Load() && !head.ActedSince(len(head.Claims)-1)
 	if !room || edit == nil && head.Commit >= s.due.Load() && head.Bound >= bound && !isDue &&
@@ -66,11 +67,11 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	if detaches {
 		parts = append(parts, object.Part{Origin: new(object.Origin)})
 	}
-	if len(parts) == 0 && (isDue || acts) {
+	if len(parts) == 0 && (wait || acts) { // what is due comes with files, which set off thereafter
 		parts = []object.Part{{Edit: noEdit(head.Version)}}
 	}
 	if len(parts) == 0 {
-		return nil, nil // what is due comes with files
+		return nil, nil // the files have set off, or are not there yet
 	}
 	return next, s.prepare(next, parts)
 }

@@ -70,6 +70,35 @@ func TestShipper_sendsAloneWhatDoesNotFitTogether(t *testing.T) {
 	})
 }
 
+// TestShipper_doesNotPauseForACommitInTables has a commit that only tables have. Its files set off
+// at once: no other commit may go to the log before it.
+func TestShipper_doesNotPauseForACommitInTables(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := faultstore.NewServer(memstore.New()).Client(nil)
+		source, err := NewSource(t.Context(), client)
+		ok(t, err)
+		s := New(source, Config{
+			Withhold: true, Window: 2, Uploads: 1, MaxLag: time.Hour, Retention: time.Hour,
+		})
+		e, err := engine.Open(memfs.New(), "db", engine.Options{
+			Shipper: s, Tuning: engine.Tuning{MemtableBytes: 64 << 10, IdleAfter: time.Hour},
+		})
+		ok(t, err)
+		ok(t, s.Start(e))
+		before := client.Count(faultstore.Create)
+		began := time.Now()
+		ok(t, putRandom(e, rand.New(rand.NewPCG(8, 0)), 4))
+		if waited := time.Since(began); waited >= commitPause {
+			t.Errorf("it waits for %v, in which nothing else may be sent", waited)
+		}
+		if n := client.Count(faultstore.Create) - before; n != 2 {
+			t.Errorf("%d log objects are created, not one that the files wait for, and the edit", n)
+		}
+		ok(t, e.Close())
+		ok(t, s.Stop(t.Context()))
+	})
+}
+
 // putRandom commits n random keys of 64 kB in one transaction.
 func putRandom(e *engine.Engine, rng *rand.Rand, n int) error {
 	w, err := e.Begin()

@@ -18,7 +18,8 @@ const (
 	loadPause = 200 * time.Millisecond
 	// commitPause is how long files wait for commits, before an object of the log is made for nothing
 	// but that they set off: while a new writer has one object on its way, its first commit would have
-	// to wait for that one.
+	// to wait for that one. If a commit is due that only files bring, they do not wait: no other one
+	// may come before it.
 	commitPause = 50 * time.Millisecond
 )
 
@@ -53,12 +54,15 @@ func (c *cargo) edit(from *manifest.Version) *manifest.Edit {
 	return from.EditTo(c.held.Version)
 }
 
-// isDue reports whether the files have waited for a log object, given how many have been prepared.
-func (c *cargo) isDue(prepared uint64) bool {
+// filesWait reports whether files wait for a log object, and whether they have waited for commits
+// for long enough. It is for the loop. A database that is being closed stores no more files.
+func (s *Shipper) filesWait() (wait, isDue bool) {
+	c := &s.cargo
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.held != nil && !c.busy && !c.stored && !c.free && prepared == c.after &&
-		time.Since(c.since) >= commitPause
+	wait = c.held != nil && !c.busy && !c.stored && !c.free && s.prepared == c.after &&
+		!s.closing.Load()
+	return wait, wait && time.Since(c.since) >= commitPause
 }
 
 // release lets the files go. They are not being stored any more.
