@@ -54,7 +54,7 @@ func (in *installation) run() error {
 		in.next.number = in.before.number + 1
 	}
 	for _, step := range []func() error{t.replayMarked, in.readLogs, in.checkLogs, in.takeBranch,
-		in.placeLogs, in.compareDeleted, in.settleBranches, in.passGaps, in.replaceLogs,
+		in.placeLogs, in.compareDeleted, in.settleOwn, in.passGaps, in.replaceLogs,
 		in.replaceActs, in.replaceStates, in.goOn} {
 		if err := step(); err != nil {
 			return err

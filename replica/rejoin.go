@@ -151,9 +151,9 @@ func (in *installation) compareDeleted() error {
 	return nil
 }
 
-// settleBranches notes which own repeats beyond the checkpoint are of a branch of a forked log that
-// the checkpoint covers: they count there. The other branch is the one that is here.
-func (in *installation) settleBranches() error {
+// settleOwn notes which own repeats beyond the checkpoint repeat what it covers, and counts there.
+// They are not issued again.
+func (in *installation) settleOwn() error {
 	t := in.t
 	own, err := t.ownHead()
 	if err != nil {
@@ -164,13 +164,16 @@ func (in *installation) settleBranches() error {
 		if err != nil {
 			return err
 		}
-		covered, err := in.coversOrigin(e.Origin)
+		covered, err := in.coversOrigin(e.Origin, own.device)
 		if err != nil {
 			return err
 		}
 		for i := 0; covered && i < len(e.Parts); i++ {
-			key := reissuedOf(repeatsOf(e.Origin, &e.Parts[i]))
-			if err := t.meta.Put(key, nil); err != nil {
+			void, err := in.voidInOrigin(e.Origin, &e.Parts[i])
+			if err == nil && !void {
+				err = t.meta.Put(reissuedOf(repeatsOf(e.Origin, &e.Parts[i])), nil)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -178,20 +181,39 @@ func (in *installation) settleBranches() error {
 	return nil
 }
 
-// coversOrigin reports whether an origin is behind the fork of a log and the checkpoint covers it.
-func (in *installation) coversOrigin(origin *entry.Last) (bool, error) {
+// coversOrigin reports whether the checkpoint covers an origin, and not another entry in its place.
+// What a device had not sealed in a log when it began another one, and repeats there, is not here
+// any more. If the checkpoint covers the log beyond that, and no fork is known, a copy of the
+// database has sealed it.
+func (in *installation) coversOrigin(origin *entry.Last, device DeviceID) (bool, error) {
 	if origin == nil {
 		return false, nil
 	}
 	log := in.logs[origin.Log]
-	if log == nil || !log.head.voids(origin.Seq) || origin.Seq >= log.next {
+	if log == nil || origin.Seq >= log.next {
 		return false, nil
 	}
-	if origin.Seq >= log.head.next {
+	forked := log.head.voids(origin.Seq)
+	switch {
+	case origin.Seq < log.head.next:
+		hash, err := in.t.hashOf(log.head.number, origin.Seq)
+		return (hash == origin.Hash) != (forked && log.other), unlessPruned(err)
+	case forked:
 		return log.other, nil
+	case origin.Seq == log.next-1:
+		return origin.Hash == log.hash, nil
 	}
-	hash, err := in.t.hashOf(log.head.number, origin.Seq)
-	return (hash == origin.Hash) != log.other, unlessPruned(err)
+	return log.device == device, nil
+}
+
+// voidInOrigin reports whether a part does not count in an origin that is here.
+func (in *installation) voidInOrigin(origin *entry.Last, part *entry.Part) (bool, error) {
+	at, i, ok, err := in.t.inOrigin(origin, part)
+	if err != nil || !ok || in.logs[origin.Log].head.voids(at.seq) {
+		return false, err
+	}
+	v, err := in.t.voided(at.log, at.seq)
+	return v.alone.has(i), err
 }
 
 // noteUnseen notes the records that a late entry deletes without having seen all covered entries

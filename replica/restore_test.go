@@ -208,3 +208,47 @@ func TestOpen_ofARestoredBackupLeavesVotesThatWereNotSealed(t *testing.T) {
 		t.Errorf("got %v, %v, %v and %v", c.get(1), b.get(1), c.covered(), b.covered())
 	}
 }
+
+// A backup has what the replica had not sealed. The replica seals it, a checkpoint covers it, and
+// the others forget it before the backup is opened, and starts from the checkpoint: what it has
+// issued again does not count twice.
+func TestRestore_behindACheckpointOfWhatWasNotSealed(t *testing.T) {
+	for _, writes := range []bool{false, true} {
+		for _, told := range []bool{false, true} {
+			a := newPeerIn(t, filepath.Join(t.TempDir(), "db"))
+			a.allow()
+			b := newPeer(t, a)
+			a.put(task{ID: 1, Votes: 1})
+			meet(t, a, b)
+			b.put(task{ID: 2})
+			meet(t, a, b)
+			a.edit(func(v *task) { v.Votes += 10 })
+			backup := filepath.Join(t.TempDir(), "backup")
+			must(t, a.db.Backup(t.Context(), backup))
+			restored, votes := a.copyIn(backup), int32(11)
+			if writes {
+				restored.edit(func(v *task) { v.Votes += 100 })
+				votes += 100
+			}
+			meet(t, a, b)
+			if told { // it has the original of what it repeats
+				must(t, restored.load(b.export(nil)))
+			}
+			for _, p := range []*peer{b, a} {
+				p.put(task{ID: 3})
+				meet(t, a, b)
+			}
+			must(t, a.checkpoint())
+			meet(t, a, b)
+			b.put(task{ID: 4})
+			meet(t, a, b)
+			for _, p := range []*peer{a, b} {
+				must(t, p.space.Prune())
+			}
+			gather(t, b, a, restored)
+			if v := b.get(1); v.Votes != votes {
+				t.Errorf("writes %v, told %v: %d votes instead of %d", writes, told, v.Votes, votes)
+			}
+		}
+	}
+}
