@@ -306,3 +306,21 @@ func FuzzImport(f *testing.F) {
 		_, _, _ = ReadVector(bytes.NewReader(file))
 	})
 }
+
+// A file is also too early if all of its logs begin in it, and follow others that do not.
+func TestImport_ofALogThatFollowsOneWhichIsMissing(t *testing.T) {
+	a := newPeer(t, nil)
+	b, c := newPeer(t, a), newPeer(t, a)
+	a.put(task{ID: 1})
+	meet(t, a, b)
+	since := a.vector()
+	b.put(task{ID: 2})
+	must(t, b.space.Seal())
+	delete(since, b.logID())
+	if err := c.load(b.export(since)); !errors.Is(err, ErrMissing) {
+		t.Errorf("got %v", err)
+	}
+	must(t, c.load(a.export(nil)))
+	must(t, c.load(b.export(since)))
+	agree(t, b, c)
+}

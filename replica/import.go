@@ -94,27 +94,49 @@ func (in *intake) runBehind(id entry.Hash, described []byte) (err error) {
 // complete returns an error if something that the file had is not merged.
 func (in *intake) complete() error {
 	return in.space.db.View(func(tx *stoat.Tx) error {
-		have, err := in.space.Vector(tx)
-		if err != nil {
-			return err
-		}
 		all, err := in.space.Waiting(tx)
 		if err != nil {
 			return err
 		}
 		for _, w := range all {
-			if in.ends[entry.Hash(w.Log)] > w.First && !errors.Is(w.Reason, errGap) {
+			switch {
+			case in.ends[entry.Hash(w.Log)] <= w.First || errors.Is(w.Reason, errGap):
+			case lackedBy(w.Reason) != nil:
+				return fmt.Errorf("%w: %w", w.Reason, ErrMissing)
+			default:
 				return w.Reason
 			}
 		}
+		t, err := in.space.in(tx)
 		for id, end := range in.ends {
-			if have[LogID(id)] >= end {
-				continue
+			if err == nil {
+				err = t.reaches(id, end)
 			}
-			return fmt.Errorf("log %s: %w", id, ErrMissing)
 		}
-		return nil
+		return err
 	})
+}
+
+// reaches returns ErrMissing unless a log is here up to an end, or up to where it is cut.
+func (t *txn) reaches(id entry.Hash, end uint64) error {
+	number, known, err := t.logNumber(id)
+	if err != nil {
+		return err
+	}
+	sealed := uint64(0)
+	if known {
+		h, err := t.head(number)
+		if err != nil {
+			return err
+		}
+		if sealed = h.sealed; h.cut > 0 {
+			end = min(end, h.cut)
+		}
+	}
+	if sealed < end {
+		return fmt.Errorf("log %s: %w", id, ErrMissing)
+	}
+	return nil
 }
 
 // next reads a frame; done is true after the last one.
