@@ -154,3 +154,35 @@ func TestUploads_areNotRepeatedAfterAnError(t *testing.T) {
 	}
 	ok(t, db.Close())
 }
+
+// TestUploads_areTriedAgainAtLittleCost has a store that takes no files for an hour.
+func TestUploads_areTriedAgainAtLittleCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shut atomic.Bool
+		client := faultstore.NewServer(memstore.New()).Client(func(r faultstore.Request) faultstore.Fate {
+			if shut.Load() && r.Op == faultstore.Put {
+				return faultstore.Failed
+			}
+			return faultstore.Answered
+		})
+		db, err := open(t, client, memfs.New(), quick(), engine.Tuning{})
+		ok(t, err)
+		shut.Store(true)
+		puts, objects := client.Count(faultstore.Put), client.Count(faultstore.Create)
+		ok(t, db.Put([]byte("a"), nil))
+		ok(t, db.Flush())
+		<-time.After(time.Hour)
+		puts, objects = client.Count(faultstore.Put)-puts, client.Count(faultstore.Create)-objects
+		if puts > 800 || objects > 2 {
+			t.Errorf("in an hour, a file was sent %d times, and %d log objects: one has the commit, and "+
+				"another one may let the file set off", puts, objects)
+		}
+		shut.Store(false)
+		<-time.After(time.Minute)
+		end, err := logOf(t, client).End(t.Context())
+		if ok(t, err); end.Version.LastCommit != 1 {
+			t.Errorf("the tables in the store are of commit %d", end.Version.LastCommit)
+		}
+		ok(t, db.Close())
+	})
+}

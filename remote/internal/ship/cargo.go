@@ -13,15 +13,11 @@ import (
 	"github.com/stoatdb/stoat/remote/internal/retry"
 )
 
-const (
-	// loadPause is the pause after files could not be stored.
-	loadPause = 200 * time.Millisecond
-	// commitPause is how long files wait for commits, before an object of the log is made for nothing
-	// but that they set off: while a new writer has one object on its way, its first commit would have
-	// to wait for that one. If a commit is due that only files bring, they do not wait: no other one
-	// may come before it.
-	commitPause = 50 * time.Millisecond
-)
+// commitPause is how long files wait for commits, before an object of the log is made for nothing
+// but that they set off: while a new writer has one object on its way, its first commit would have
+// to wait for that one. If a commit is due that only files bring, they do not wait: no other one
+// may come before it.
+const commitPause = 50 * time.Millisecond
 
 // cargo is the files of one version on their way to the store.
 //
@@ -41,7 +37,8 @@ type cargo struct {
 	busy   bool            // they are being stored
 	sent   map[upload]bool // files that are in the store, and perhaps not in the version there
 
-	ripe <-chan time.Time // has an item once the files have waited for long enough, the loop's
+	ripe  <-chan time.Time // has an item once the files have waited for long enough, the loop's
+	tries int              // how often in a row files could not be stored, storeHeld's
 }
 
 // edit returns what leads from a version to the one whose files are stored; nil if there is none.
@@ -103,20 +100,26 @@ func (s *Shipper) load(ctx context.Context) {
 	}
 	c.busy = true
 	held, files := c.held, c.files
-	s.running.Go(func() {
-		err := s.storeFiles(ctx, held, files)
-		if err != nil {
-			s.note(err)
-			retry.Sleep(ctx, loadPause, nil)
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.busy, c.stored = false, err == nil; err != nil {
-			c.letGoLocked() // a newer version may need fewer files
-			c.changed.Store(true)
-		}
-		poke(s.wake)
-	})
+	s.running.Go(func() { s.storeHeld(ctx, held, files) })
+}
+
+// storeHeld tries to store the files of the version that is held; one call at a time. If it cannot,
+// it waits before the next try.
+func (s *Shipper) storeHeld(ctx context.Context, held *engine.Held, files []upload) {
+	c := &s.cargo
+	err := s.storeFiles(ctx, held, files)
+	if c.tries++; err != nil {
+		s.note(err)
+		retry.Sleep(ctx, retry.BackOff(c.tries), nil)
+	} else {
+		c.tries = 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy, c.stored = false, err == nil; err != nil && c.changed.Load() {
+		c.letGoLocked() // the newer version may need fewer files
+	}
+	poke(s.wake)
 }
 
 // isOwn reports whether a file was made under this shipper's claim.
