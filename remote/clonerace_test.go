@@ -197,6 +197,7 @@ func TestClone_besideCollections(t *testing.T) {
 // TestDetach_inAnyOrder detaches the clones of a chain in each order, while the parent of each goes
 // on and keeps nothing that is not pinned.
 func TestDetach_inAnyOrder(t *testing.T) {
+	t.Parallel()
 	for _, order := range [][]int{{1, 2, 3}, {1, 3, 2}, {2, 1, 3}, {2, 3, 1}, {3, 1, 2}, {3, 2, 1}} {
 		var own [4]*memstore.Store // the first one is no clone
 		var stores [4]objstore.Store

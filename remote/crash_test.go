@@ -189,7 +189,7 @@ func (m *machine) stand() {
 }
 
 // tookOver returns 1 if the machine was a standby that has become the writer, and otherwise 0.
-func (m *machine) tookOver() int {
+func (m *machine) tookOver() int64 {
 	if m.reader != nil && m.db != nil {
 		return 1
 	}
@@ -229,31 +229,42 @@ func (m *machine) wantFenced(t *testing.T) {
 }
 
 func TestCrash_keepsAPrefixWithAllThatIsSafe(t *testing.T) {
+	t.Parallel()
 	first := *seedFlag
 	if first == 0 {
 		first = rand.Uint64()
 	}
 	var all tried
-	for seed := first; seed < first+uint64(*runs); seed++ {
-		runCrashes(t, seed, &all)
-		if t.Failed() {
-			t.Fatalf("repeat with -crash.seed %d -crash.runs 1", seed)
+	t.Run("history", func(histories *testing.T) {
+		for seed := first; seed < first+uint64(*runs); seed++ {
+			histories.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel() // most of a history is waiting, after faults
+				if histories.Failed() {
+					return
+				}
+				t.Cleanup(func() {
+					if t.Failed() {
+						t.Logf("repeat with -crash.seed %d -crash.runs 1", seed)
+					}
+				})
+				runCrashes(t, seed, &all)
+			})
 		}
-	}
+	})
 	t.Logf("from seed %d on: %d machines crashed, %d commits were only in their folders, %d standbys "+
-		"took over", first, all.crashes, all.lost, all.standbys)
-	t.Logf("trust: %d %s", all.points, pointsNoun)
+		"took over", first, all.crashes.Load(), all.lost.Load(), all.standbys.Load())
+	t.Logf("trust: %d %s", all.points.Load(), pointsNoun)
 }
 
 // pointsNoun is what module trust calls the points of histories, and faults at each request.
 const pointsNoun = "crashes, stalls and faults of databases in object storage"
 
-// tried is what histories of crashes went through.
+// tried is what histories of crashes went through. Safe for concurrent use.
 type tried struct {
-	crashes  int // of machines on their own accord
-	lost     int // commits that were only in their folders
-	standbys int // which took over
-	points   int // crashes of all machines, stalls, faults, and requests that came late
+	crashes  atomic.Int64 // of machines on their own accord
+	lost     atomic.Int64 // commits that were only in their folders
+	standbys atomic.Int64 // which took over
+	points   atomic.Int64 // crashes of all machines, stalls, faults, and requests that came late
 }
 
 // runCrashes lets machines crash one after the other; the next one has the folder that is left, or
@@ -268,7 +279,7 @@ func runCrashes(t *testing.T, seed uint64, sum *tried) {
 	defer func() {
 		for _, m := range all {
 			m.close(t)
-			sum.points += m.points
+			sum.points.Add(int64(m.points))
 		}
 	}()
 	for range 6 {
@@ -286,15 +297,15 @@ func runCrashes(t *testing.T, seed uint64, sum *tried) {
 		made := len(h.states) - 1
 		for n := server.UnderWay(); n > 0 && h.rng.IntN(3) > 0; n = server.UnderWay() {
 			ok(t, server.Deliver(h.rng.IntN(n)))
-			sum.points++
+			sum.points.Add(1)
 		}
 		if m.ctx.Err() != nil {
-			sum.crashes++
+			sum.crashes.Add(1)
 		}
 		wantShipped(t, h, server, m)
 		stalled := m.ctx.Err() == nil && h.rng.IntN(2) == 0
 		if stalled {
-			sum.points++
+			sum.points.Add(1)
 		} else {
 			m.crash()
 		}
@@ -306,7 +317,7 @@ func runCrashes(t *testing.T, seed uint64, sum *tried) {
 			all = append(all, taker)
 		}
 		taker.run(t, h)
-		sum.lost += max(0, made-int(taker.acked.Load()))
+		sum.lost.Add(max(0, int64(made)-taker.acked.Load()))
 		if m.db != nil && m.db.Status().Epoch == taker.db.Status().Epoch {
 			t.Fatal("two writers have one epoch")
 		}
@@ -318,7 +329,7 @@ func runCrashes(t *testing.T, seed uint64, sum *tried) {
 		if stalled {
 			m.wantFenced(t)
 		}
-		sum.standbys += m.tookOver() + taker.tookOver()
+		sum.standbys.Add(m.tookOver() + taker.tookOver())
 		taker.crash()
 		if disk, fresh = memfs.NewCrashable(), h.rng.IntN(2) == 0; !fresh {
 			disk = taker.image.CrashKeepAll()

@@ -40,6 +40,7 @@ func faults() (all []fault) {
 // TestWait_losesNothingWhateverFails has one fault at each request of a short life. Whatever it is,
 // the next machine, which has only the store, finds all that was acknowledged.
 func TestWait_losesNothingWhateverFails(t *testing.T) {
+	t.Parallel()
 	requests := live(t, -1, fault{})
 	for _, f := range faults() {
 		for at := range requests {

@@ -77,6 +77,7 @@ func awaitLimit(t testing.TB, db *remote.DB, files vfs.FS) {
 // TestLocalBytes_boundsTheFolder fills a database of several times the limit, and uses it in every
 // way.
 func TestLocalBytes_boundsTheFolder(t *testing.T) {
+	t.Parallel()
 	seed := rand.Uint64()
 	for i, sizes := range tuned.Sizes()[:3] {
 		store, disk, h := memstore.New(), memfs.NewCrashable(), newHistory(t, seed+uint64(i))

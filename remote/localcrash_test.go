@@ -97,6 +97,7 @@ func (p *perishable) work(t testing.TB, h *history) {
 // are removed from the folder: each time the tests run, at others. The folder still opens, with all
 // that was acknowledged, and the store has all that was shipped.
 func TestLocalBytes_mayCrashAnywhere(t *testing.T) {
+	t.Parallel()
 	points := 0
 	for _, ofDisk := range []bool{true, false} {
 		for at, crashed := 0, true; crashed; at += 1 + rand.IntN(15) {

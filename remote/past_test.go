@@ -16,6 +16,7 @@ import (
 // TestRestore_ofEveryPosition has several writers, some of whom begin with an empty folder, and
 // restores the database after each of their commits.
 func TestRestore_ofEveryPosition(t *testing.T) {
+	t.Parallel()
 	for mode := range remote.Wait + 1 {
 		store, h := memstore.New(), newHistory(t, 7+uint64(mode))
 		disk, positions := memfs.New(), []stoat.Position{0}

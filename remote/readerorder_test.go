@@ -131,6 +131,7 @@ func (w *watched) check(t testing.TB, h *history) {
 }
 
 func TestReader_showsStatesInTheirOrder(t *testing.T) {
+	t.Parallel()
 	seed := cmp.Or(*seedFlag, rand.Uint64())
 	jumps, deleted := 0, 0
 	for i := range 3 {

@@ -64,6 +64,7 @@ func (u uneven) Create(ctx context.Context, name string, body []byte) error {
 
 // A writer that commits without a pause takes each number before a claim can, unless it is stopped.
 func TestTakeOver_stopsABusyWriter(t *testing.T) {
+	t.Parallel()
 	for _, callers := range []int{1, 8, 64} {
 		t.Run(fmt.Sprint(callers), func(t *testing.T) {
 			for range 10 {
