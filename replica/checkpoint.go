@@ -35,8 +35,9 @@ var errUncommitted = errors.New("the transaction has changed records of the spac
 // 1, and a root without a grant makes the checkpoint, as many roots must be among them.
 //
 // The error is ErrNoCheckpoint if there is nothing new to cover, and stoat.ErrTooLarge if the space
-// has so many logs and collections that what it says about them does not fit into an entry. The
-// transaction must not have changed records of the space before. It reads the whole state.
+// has so many logs and collections that what it says about them does not fit into an entry, or so
+// much state and so many grants that no new replica could start from it. The transaction must not
+// have changed records of the space before. It reads the whole state.
 func (s *Space) Checkpoint(tx *stoat.Tx) error {
 	t, err := s.in(tx)
 	if err == nil {
@@ -61,7 +62,7 @@ func (t *txn) makeCheckpoint() error {
 	}
 	act, salts, err := t.newCheckpoint(before, next)
 	if err == nil {
-		err = t.fits(act)
+		err = cmp.Or(t.fits(act), t.startable(act, salts))
 	}
 	if err == nil {
 		err = t.issueCheckpoint(act, salts)

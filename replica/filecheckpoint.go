@@ -49,8 +49,8 @@ func (t *txn) exportOffer(f *frameWriter, o *offer) error {
 		return err
 	}
 	p := given.Append(nil)
-	if len(p) > session.OfferMax {
-		return session.ErrOfferSize
+	if len(p) > t.space.offerMax {
+		return fmt.Errorf("%w: %w", ErrPruned, errOfferSize)
 	}
 	return f.write(fileCheckpoint, p)
 }

@@ -238,8 +238,11 @@ func (e endpoint) Offered(to *session.Reader) (offered *session.Offered, reason,
 				given.Trees[i] = nil
 			}
 		}
-		if offered = session.Cut(given.Checkpoint, given.Append(nil)); offered == nil {
-			reason = session.ErrOfferSize
+		if encoded := given.Append(nil); len(encoded) <= e.s.offerMax {
+			offered = session.Cut(given.Checkpoint, encoded)
+		}
+		if offered == nil {
+			reason = errOfferSize
 			return nil
 		}
 		e.s.mu.Lock()
@@ -269,19 +272,28 @@ func (t *txn) give(o *offer) (*session.Offer, error) {
 	for i := range o.trees {
 		given.Trees = append(given.Trees, o.trees[i].leaves)
 	}
-	stored := map[spot]bool{}
-	err = t.eachEvidence(stoat.Prefix([]byte(prefixEvidence)), func(at spot, run *evidence.Run) error {
-		for i := range run.Entries {
-			stored[spot{at.log, at.seq + uint64(i)}] = true
-		}
-		given.Evidence = append(given.Evidence, run.Append(nil))
+	return given, t.eachProof(seen, func(p []byte) error {
+		given.Evidence = append(given.Evidence, p)
 		return nil
 	})
-	if err != nil {
-		return nil, err
+}
+
+// eachProof calls fn with proof runs that have, together, the acts about rights before an end of
+// each log.
+func (t *txn) eachProof(ends vector, fn func(p []byte) error) error {
+	proven := map[spot]bool{}
+	add := func(at spot, run *evidence.Run) error {
+		for i := range run.Entries {
+			proven[spot{at.log, at.seq + uint64(i)}] = true
+		}
+		return fn(run.Append(nil))
 	}
-	return given, t.eachAct(func(at spot) error { // those that are not pruned yet
-		if at.seq >= seen[at.log] || stored[at] {
+	err := t.eachEvidence(stoat.Prefix([]byte(prefixEvidence)), add)
+	if err != nil {
+		return err
+	}
+	return t.eachAct(func(at spot) error { // those that are not pruned yet
+		if at.seq >= ends[at.log] || proven[at] {
 			return nil
 		}
 		h, err := t.head(at.log)
@@ -292,11 +304,7 @@ func (t *txn) give(o *offer) (*session.Offer, error) {
 		if err != nil {
 			return err
 		}
-		for i := range run.Entries {
-			stored[spot{at.log, at.seq + uint64(i)}] = true
-		}
-		given.Evidence = append(given.Evidence, run.Append(nil))
-		return nil
+		return add(at, run)
 	})
 }
 

@@ -104,7 +104,9 @@ func (s *Space) sealUpTo(end *head) error {
 	return err
 }
 
-// seal seals the end of each run of the own log up to an entry.
+// seal seals the end of each run of the own log up to an entry. A checkpoint ends its run, so that
+// its proof run has nothing else, and a large one is alone in it, so that proof runs of acts do not
+// have it: see proofSize.
 func (t *txn) seal(next uint64) error {
 	h, err := t.signingHead()
 	if err != nil {
@@ -116,20 +118,19 @@ func (t *txn) seal(next uint64) error {
 		if err != nil {
 			return err
 		}
+		last := entry.IsCheckpoint(sent)
+		if last && count > 0 && len(sent) >= runBytes {
+			if err := t.sign(h, seq-1); err != nil {
+				return err
+			}
+			count, size = 0, 0
+		}
 		count, size = count+1, size+len(sent)
-		if count < runEntries && size < runBytes && seq+1 < next && seq%runEntries != runEntries-1 {
+		if !last && count < runEntries && size < runBytes && seq+1 < next &&
+			seq%runEntries != runEntries-1 {
 			continue
 		}
-		hash, err := t.hashOf(h.number, seq)
-		if err != nil {
-			return err
-		}
-		sig := make([]byte, seal.Size)
-		if !t.space.trusted() {
-			message := entry.AppendSealed(nil, &t.space.id, &h.id, seq, &hash)
-			sig = ed25519.Sign(t.space.device.key, message)
-		}
-		if err := t.meta.Put(entryKey(nil, prefixSeal, h.number, seq), sig); err != nil {
+		if err := t.sign(h, seq); err != nil {
 			return err
 		}
 		count, size = 0, 0
@@ -143,6 +144,20 @@ func (t *txn) seal(next uint64) error {
 		return err
 	}
 	return t.putHead(h)
+}
+
+// sign seals an entry of the own log.
+func (t *txn) sign(h *head, seq uint64) error {
+	hash, err := t.hashOf(h.number, seq)
+	if err != nil {
+		return err
+	}
+	sig := make([]byte, seal.Size)
+	if !t.space.trusted() {
+		message := entry.AppendSealed(nil, &t.space.id, &h.id, seq, &hash)
+		sig = ed25519.Sign(t.space.device.key, message)
+	}
+	return t.meta.Put(entryKey(nil, prefixSeal, h.number, seq), sig)
 }
 
 // sealAtOnce seals an entry that was just made, if a session waits for it and nothing else: so it

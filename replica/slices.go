@@ -199,7 +199,7 @@ func (e endpoint) beginAnew(of *session.Notice, from [32]byte) (
 		return nil, nil, nil, err
 	}
 	st, err = e.s.begin(o, e.s.check)
-	if errors.Is(err, errQuorum) || errors.Is(err, errTooManyChunks) {
+	if errors.Is(err, errQuorum) {
 		return nil, nil, err, nil
 	}
 	if err == nil {

@@ -62,6 +62,7 @@ type Space struct {
 	perDevice, perSpace Quota
 	admission           func(*stoat.Tx, *Offer) error
 	deferredMax         int
+	offerMax            int
 }
 
 // Options configures a space.
@@ -103,6 +104,7 @@ type Options struct {
 	branch uint64    // 0: the branch of the database
 
 	deferredMax int // 0: the constant of that name
+	offerMax    int // of tests, bytes; 0: session.OfferMax
 }
 
 // errNoDevice reports options without a device.
@@ -294,6 +296,7 @@ func newSpace(db *stoat.DB, name string, opts *Options) *Space {
 		branch:      cmp.Or(opts.branch, db.Identity().Branch),
 		maxOffline:  cmp.Or(opts.MaxOffline, maxOffline),
 		deferredMax: cmp.Or(opts.deferredMax, deferredMax),
+		offerMax:    cmp.Or(opts.offerMax, session.OfferMax),
 		collections: map[string]*collection{}, tables: map[uint32]*fieldTable{}}
 	if s.now == nil {
 		s.now = time.Now

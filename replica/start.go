@@ -36,9 +36,6 @@ type start struct {
 	trees    []chunk.Tree // as in the act; empty: not given, or not taken
 }
 
-// chunksMax is the most chunks of a state with which a replica starts: 16 GiB of state, about.
-const chunksMax = 1 << 18
-
 // begin verifies an offer, given what checks its proof runs.
 func (s *Space) begin(
 	o *session.Offer, check func(*evidence.Run) (*evidence.Proven, error),
@@ -69,12 +66,8 @@ func (s *Space) begin(
 	if len(o.Trees) != len(st.act.Chunks) || len(o.Trees) == 0 {
 		return nil, invalid("an offer with other subtrees than its checkpoint")
 	}
-	chunks := 0
 	for i := range st.act.Chunks {
 		sub := &st.act.Chunks[i]
-		if chunks += len(o.Trees[i]); chunks > chunksMax {
-			return nil, errTooManyChunks
-		}
 		if i > 0 && len(o.Trees[i]) == 0 {
 			continue
 		}
@@ -85,10 +78,6 @@ func (s *Space) begin(
 	st.trees = o.Trees
 	return st, nil
 }
-
-// errTooManyChunks is why a replica does not start from a checkpoint.
-var errTooManyChunks = fmt.Errorf("the checkpoint has more than %d chunks: take all entries "+
-	"instead, from a replica that has not pruned them", chunksMax)
 
 // begun returns the checkpoint of which chunks are staged, with its act only, or nil.
 func (t *txn) begun() (*start, error) {

@@ -168,6 +168,20 @@ func (v *Revoke) append(dst []byte) []byte {
 	return dst
 }
 
+// IsCheckpoint reports whether an entry in its stored form has a checkpoint.
+func IsCheckpoint(stored []byte) bool {
+	const kind = 1 + 8 // behind the version and the time
+	if len(stored) <= kind || stored[kind] != byte(KindControl) {
+		return false // without parsing it: most entries are data
+	}
+	e, err := Parse(stored)
+	if err != nil {
+		return false
+	}
+	a, err := ParseAct(e)
+	return err == nil && a.Checkpoint != nil
+}
+
 // ParseAct returns the act of a control entry.
 func ParseAct(e *Entry) (*Act, error) {
 	r := wire.Reader{}

@@ -136,9 +136,6 @@ func (s *Session) giveStart(dst []byte) (_ []byte, done bool, err error) {
 	return dst, !o.offer && !o.ends, nil
 }
 
-// ErrOfferSize is why a checkpoint is not offered.
-var ErrOfferSize = fmt.Errorf("the offer of the checkpoint has more than %d bytes", OfferMax)
-
 // giveCheckpoint appends a notice. It answers what the peer has fetched of another checkpoint.
 func (s *Session) giveCheckpoint(dst []byte) ([]byte, error) {
 	offer, reason, err := s.space.Offered(&s.source.reader)
