@@ -84,6 +84,9 @@ func (f *FS) CheckKeys() []error {
 // MkdirAll implements vfs.FS.
 func (f *FS) MkdirAll(dir string) error { return f.inner.MkdirAll(dir) }
 
+// Room implements vfs.Roomy.
+func (f *FS) Room(dir string) (bytes int64, known bool) { return vfs.Room(f.inner, dir) }
+
 // OpenFolder implements vfs.FS.
 func (f *FS) OpenFolder(dir string) (vfs.Folder, error) {
 	inner, err := f.inner.OpenFolder(dir)

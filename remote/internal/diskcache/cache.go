@@ -16,9 +16,10 @@
 // and those without a valid beginning, are removed. Other files are left alone.
 //
 // A cache is safe for concurrent use. It returns what was put or nothing. If the disk fails, it
-// takes nothing for a minute; if it is full, the cache also gives an eighth of its bytes back, and
-// takes no more than the rest until it is closed: others need the disk more. It knows nothing of
-// stores and of what is in an object.
+// takes nothing for a minute; if it is full, the cache also gives an eighth of its bytes back and
+// takes no more than the rest: others need the disk more. It takes more again once there is much
+// room, and tries that more and more rarely if the disk gets full again. It knows nothing of stores
+// and of what is in an object.
 package diskcache
 
 import (
@@ -80,6 +81,7 @@ type Cache struct {
 	limit  atomic.Int64 // of bytes: the configured one, or less since the disk was full
 
 	writing sync.Mutex // held to change segments; before mu
+	growth  growth
 	segment int64      // bytes of one
 	next    uint64     // the number of the next segment
 	total   int64      // bytes of all segments
@@ -98,9 +100,8 @@ type Cache struct {
 // other may use the folder: then the error matches [vfs.ErrLocked].
 func Open(c Config) (*Cache, error) {
 	c.Limit = max(c.Limit, LimitMin)
-	size := min(max(c.Limit/segmentShare, segmentBytesMin), segmentBytesMax)
-	cache := &Cache{config: c, segment: size, next: 1, objects: map[ID][]*piece{}}
-	cache.limit.Store(c.Limit)
+	cache := &Cache{config: c, next: 1, objects: map[ID][]*piece{}, growth: growth{pause: growAfter}}
+	cache.setLimit(c.Limit)
 	if err := c.Files.MkdirAll(c.Dir); err != nil {
 		return nil, err
 	}
@@ -305,13 +306,6 @@ func (c *Cache) forgetLocked(p *piece) {
 	default:
 		c.objects[p.id] = slices.Delete(pieces, i, i+1)
 	}
-}
-
-// Bytes returns how many bytes the segments have.
-func (c *Cache) Bytes() int64 {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	return c.total
 }
 
 // Close lets go of the folder. Afterwards the cache has nothing and takes nothing.

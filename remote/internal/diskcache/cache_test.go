@@ -47,6 +47,13 @@ func open(t testing.TB, files vfs.FS, limit int64) *Cache {
 	return c
 }
 
+// Bytes returns how many bytes the segments have.
+func (c *Cache) Bytes() int64 {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.total
+}
+
 // objectBytes is the size of the objects of tests.
 const objectBytes = 200 << 10
 

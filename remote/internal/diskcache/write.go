@@ -49,22 +49,6 @@ func (c *Cache) fail(err error) {
 	}
 }
 
-// yieldShare of the bytes, as a divisor, is given back if the disk is full.
-const yieldShare = 8
-
-// yield gives bytes back to a full disk, the oldest first, and has the cache keep to what is left.
-func (c *Cache) yield() error {
-	limit := max(c.total-c.total/yieldShare, LimitMin)
-	c.limit.Store(min(limit, c.limit.Load()))
-	c.segment = min(c.segment, max(limit/countShare, segmentBytesMin))
-	for most := c.total - c.total/yieldShare; len(c.segments) > 0 && c.total > most; {
-		if err := c.remove(0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // write writes the missing spans of data, which is that of an object from at on.
 func (c *Cache) write(id ID, data []byte, at uint64, missing []span) error {
 	for _, s := range missing {
@@ -116,6 +100,9 @@ func (c *Cache) last() *segment { return c.segments[len(c.segments)-1] }
 func (c *Cache) rotate() error {
 	if err := c.unlink(); err != nil {
 		return err
+	}
+	if c.total+c.segment > c.limit.Load() {
+		c.grow()
 	}
 	var carried []carried
 	for len(c.segments) > 0 && c.total+c.segment > c.limit.Load() {

@@ -206,8 +206,7 @@ func readSpan(file io.ReaderAt, s span) ([]byte, error) {
 
 // hasRoom reports whether the cache has room for what nobody has read.
 func (f *Folder) hasRoom(s span) bool {
-	limit := f.cache.Limit()
-	return f.cache.Bytes()+s.to-s.from <= limit-limit/roomShare
+	return f.cache.HasRoom(s.to-s.from, roomShare)
 }
 
 // Stop ends what is fetched ahead, and lets go of the cache. Files stay readable.
