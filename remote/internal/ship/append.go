@@ -176,14 +176,14 @@ func (s *Shipper) delivered(last *shipment, state *object.State) {
 	s.note(nil)
 }
 
-// finish ships what is left.
+// finish ships what is left, with tries until ctx ends.
 func (s *Shipper) finish(ctx context.Context) error {
 	for {
 		s.writing.Lock()
 		unsettled := s.writer.Unsettled()
 		s.writing.Unlock()
 		for _, r := range unsettled {
-			if err := r.Send(ctx); err != nil {
+			if err := s.sendUntil(ctx, r); err != nil {
 				return err
 			}
 		}
@@ -195,6 +195,25 @@ func (s *Shipper) finish(ctx context.Context) error {
 		s.due.Store(s.engine.Local())
 		if next, err := s.next(ctx); next == nil || err != nil {
 			return err
+		}
+	}
+}
+
+// sendUntil has a log object stored, and returns why it is not once ctx ends. Whatever fails may
+// pass, also what is not permitted: credentials are renewed, and rights take a while to be valid
+// everywhere.
+func (s *Shipper) sendUntil(ctx context.Context, r *history.Request) error {
+	var why error // and not that ctx has ended, unless there is nothing else to say
+	for tries := 1; ; tries++ {
+		err := r.Send(ctx)
+		if err == nil {
+			return nil
+		}
+		if why == nil || ctx.Err() == nil {
+			why = err
+		}
+		if !retry.Sleep(ctx, retry.BackOff(tries), nil) {
+			return why
 		}
 	}
 }
