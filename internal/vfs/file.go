@@ -12,12 +12,12 @@ func (f *osFile) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadAt
 
 func (f *osFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.file.WriteAt(p, off)
-	return n, asNoSpace(err)
+	return n, asKnown(err)
 }
 
-func (f *osFile) Close() error { return asNoSpace(f.file.Close()) }
+func (f *osFile) Close() error { return asKnown(f.file.Close()) }
 
-func (f *osFile) Sync() error { return asNoSpace(datasync(f.file)) }
+func (f *osFile) Sync() error { return asKnown(datasync(f.file)) }
 
 func (f *osFile) StartSync(offset, n int64) { startSync(f.file, offset, n) }
 
@@ -29,7 +29,7 @@ func (f *osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-func (f *osFile) Truncate(size int64) error { return asNoSpace(f.file.Truncate(size)) }
+func (f *osFile) Truncate(size int64) error { return asKnown(f.file.Truncate(size)) }
 
 func (f *osFile) Preallocate(size int64) error { return f.preallocate(size, extend) }
 
@@ -39,7 +39,7 @@ func (f *osFile) preallocate(size int64, extend func(f *os.File, old, size int64
 	if err != nil || size <= old {
 		return err
 	}
-	return asNoSpace(extend(f.file, old, size))
+	return asKnown(extend(f.file, old, size))
 }
 
 // writeZeros is the extend of file systems that reserve no blocks on request: it makes them find

@@ -29,7 +29,7 @@ func (o osFiles) Lock(name string) (Lock, error) {
 	}
 	file, err := openLock(p)
 	if err != nil {
-		return nil, asNoSpace(err)
+		return nil, asKnown(err)
 	}
 	err = lockFile(file)
 	if err == nil {
@@ -50,7 +50,7 @@ func (l *osLock) Announce() error {
 	strconv.AppendInt(line[:0], int64(os.Getpid()), 10)
 	line[lineBytes-1] = '\n'
 	_, err := l.file.WriteAt(line, 0)
-	return asNoSpace(err)
+	return asKnown(err)
 }
 
 func (l *osLock) Named() error { return l.named(l.place) }

@@ -55,7 +55,7 @@ func (o osFiles) open(op, name string, flag int) (File, error) {
 	}
 	file, err := openFile(p, flag)
 	if err != nil {
-		return nil, asNoSpace(err)
+		return nil, asKnown(err)
 	}
 	return &osFile{opened{file: file}, p}, nil
 }
@@ -71,7 +71,7 @@ func (o osFiles) Remove(name string) error {
 	if err != nil {
 		return err
 	}
-	return remove(p)
+	return asKnown(remove(p))
 }
 
 func (o osFiles) List(dir string) ([]string, error) {
@@ -97,7 +97,7 @@ func (o osFiles) SyncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return asNoSpace(errors.Join(syncDir(folder.file), done()))
+	return asKnown(errors.Join(syncDir(folder.file), done()))
 }
 
 func (s osFS) MkdirAll(dir string) error {
@@ -117,21 +117,29 @@ func (s osFS) MkdirAll(dir string) error {
 		return err
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return asNoSpace(err)
+		return asKnown(err)
 	}
 	return s.SyncDir(parent)
 }
 
-// spaceError is an error of the operating system that errors.Is finds to be ErrNoSpace too.
-type spaceError struct{ error }
+// knownError is an error of the operating system that errors.Is finds to be one of this package,
+// too.
+type knownError struct {
+	error
+	known error
+}
 
-func (e spaceError) Unwrap() error        { return e.error }
-func (e spaceError) Is(target error) bool { return target == ErrNoSpace }
+func (e knownError) Unwrap() error        { return e.error }
+func (e knownError) Is(target error) bool { return target == e.known }
 
-// asNoSpace makes err match ErrNoSpace if it says that the device or the quota is full.
-func asNoSpace(err error) error {
-	if err != nil && isFull(err) {
-		return spaceError{err}
+// asKnown makes err match the error of this package that says the same, if there is one.
+func asKnown(err error) error {
+	switch {
+	case err == nil:
+	case isFull(err):
+		return knownError{err, ErrNoSpace}
+	case isUnwritable(err):
+		return knownError{err, ErrUnwritable}
 	}
 	return err
 }

@@ -101,6 +101,8 @@ func isFull(err error) bool {
 		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED)
 }
 
+func isUnwritable(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
+
 // openDir opens a directory so that it can neither be renamed nor removed while it is open.
 func openDir(p place) (*os.File, error) {
 	return open(p, windows.GENERIC_READ, 0, windows.OPEN_EXISTING, windows.FILE_FLAG_BACKUP_SEMANTICS)

@@ -133,7 +133,7 @@ func (f *osFolder) Link(name string, to Folder, as string) error {
 	if err != nil {
 		return err
 	}
-	return asNoSpace(link(from, target))
+	return asKnown(link(from, target))
 }
 
 func (f *osFolder) Same(name string, other Folder, as string) bool {

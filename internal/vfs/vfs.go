@@ -21,6 +21,8 @@ var (
 	ErrLocked = errors.New("database is locked")
 	// ErrNoSpace reports that the device or the quota is full.
 	ErrNoSpace = errors.New("no space left on device")
+	// ErrUnwritable reports that the file system is mounted read-only, or the device write-protected.
+	ErrUnwritable = errors.New("read-only file system")
 	// ErrNoMap reports that this file cannot be mapped here; read it with ReadAt instead.
 	ErrNoMap = errors.New("memory map not supported")
 	// ErrReplaced reports that a name stands for another file or folder than the one that was opened

@@ -80,7 +80,7 @@ func open(files vfs.FS, folder string) (*Store, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the store %s: %w", folder, err)
+		return nil, fmt.Errorf("open the store %s: %w", folder, s.told(err))
 	}
 	return s, nil
 }
@@ -167,7 +167,7 @@ func (s *Store) provide(folder string) error {
 func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 	err := s.store(ctx, name, bytes.NewReader(body), int64(len(body)))
 	if err != nil {
-		return fmt.Errorf("create %s: %w", name, told(err))
+		return fmt.Errorf("create %s: %w", name, s.told(err))
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 func (s *Store) Put(ctx context.Context, name string, body io.ReaderAt, size int64) error {
 	err := s.store(ctx, name, body, size)
 	if err != nil && !errors.Is(err, objstore.ErrExists) {
-		return fmt.Errorf("put %s: %w", name, told(err))
+		return fmt.Errorf("put %s: %w", name, s.told(err))
 	}
 	return nil
 }
@@ -257,7 +257,11 @@ func (s *Store) link(temporary, name string) (err error) {
 	linked := from.Link(temporary, to, target)
 	// Over NFS, a link that was made can seem to have failed, if the first answer was lost.
 	ours := linked == nil || from.Same(temporary, to, target)
-	if !ours && !errors.Is(linked, fs.ErrExist) {
+	switch {
+	case ours, errors.Is(linked, fs.ErrExist):
+	case isDenied(linked): // there is no link, nor will there be
+		return linked
+	default:
 		return fmt.Errorf("%w: %w", objstore.ErrUnknown, linked)
 	}
 	if !ours {
@@ -284,7 +288,7 @@ func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, err
 	}
 	body, err := s.read(name, off, n)
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", name, told(err))
+		return nil, fmt.Errorf("get %s: %w", name, s.told(err))
 	}
 	return body, nil
 }
@@ -361,12 +365,12 @@ func (s *Store) Delete(ctx context.Context, names []string) error {
 			err = s.files.Remove(s.path(name))
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("delete %s: %w", name, told(err))
+			return fmt.Errorf("delete %s: %w", name, s.told(err))
 		}
 	}
 	for folder := range folders {
 		if err := s.files.SyncDir(folder); err != nil {
-			return fmt.Errorf("delete: %w", err)
+			return fmt.Errorf("delete: %w", s.told(err))
 		}
 	}
 	if err := s.wantPresent(); err != nil {
@@ -375,13 +379,23 @@ func (s *Store) Delete(ctx context.Context, names []string) error {
 	return nil
 }
 
-// told returns an error of the file system, which matches objstore.ErrDenied if that does not
-// permit something.
-func told(err error) error {
-	if errors.Is(err, fs.ErrPermission) && !errors.Is(err, objstore.ErrUnknown) {
-		return fmt.Errorf("%w: %w", objstore.ErrDenied, err)
+// isDenied reports whether the file system does not permit something, to this user or to anyone.
+func isDenied(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, vfs.ErrUnwritable)
+}
+
+// told returns an error of the file system. If that does not permit something, it matches
+// objstore.ErrDenied, and says what to do.
+func (s *Store) told(err error) error {
+	switch {
+	case !isDenied(err), errors.Is(err, objstore.ErrUnknown), errors.Is(err, objstore.ErrUnfit):
+		return err
+	case errors.Is(err, vfs.ErrUnwritable):
+		return fmt.Errorf("%w: %w (mount the file system of %s for writing)", objstore.ErrDenied, err,
+			s.root)
 	}
-	return err
+	return fmt.Errorf("%w: %w (%s and what is in it must be this user's to read and write)",
+		objstore.ErrDenied, err, s.root)
 }
 
 // path returns the file of an object.

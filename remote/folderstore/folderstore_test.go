@@ -238,28 +238,3 @@ func TestStores_ofOneFolderAreOne(t *testing.T) {
 		}
 	}
 }
-
-// A folder of another user, or one that was made read-only.
-func TestStore_tellsWhatIsNotPermitted(t *testing.T) {
-	var closed atomic.Bool
-	s, err := open(faultfs.New(memfs.New(), func(op faultfs.Op) error {
-		if closed.Load() && op.Kind != faultfs.Close {
-			return fs.ErrPermission
-		}
-		return nil
-	}), "store")
-	check(t, err)
-	check(t, s.Create(t.Context(), "log/1", []byte("x")))
-	closed.Store(true)
-	_, get := s.Get(t.Context(), "log/1", 0, -1)
-	_, list := s.List(t.Context(), "log/", "", 1)
-	for request, err := range map[string]error{
-		"get": get, "list": list, "create": s.Create(t.Context(), "log/2", nil),
-		"put":    s.Put(t.Context(), "data/1", strings.NewReader(""), 0),
-		"delete": s.Delete(t.Context(), []string{"log/1"}),
-	} {
-		if !errors.Is(err, objstore.ErrDenied) {
-			t.Errorf("%s ends with %v", request, err)
-		}
-	}
-}

@@ -26,7 +26,7 @@ func (s *Store) List(
 		err = cmp.Or(s.wantPresent(), err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", prefix, told(err))
+		return nil, fmt.Errorf("list %s: %w", prefix, s.told(err))
 	}
 	return l.objects, nil
 }

@@ -54,11 +54,11 @@ func (c *Cache) yield() error {
 // grow raises a limit that a full disk has lowered, as far as there is room again. The caller holds
 // writing.
 func (c *Cache) grow() {
-	g, limit, now := &c.growth, c.limit.Load(), c.config.Now()
-	if limit == c.config.Limit || now.Sub(g.looked) < g.pause {
+	g, limit := &c.growth, c.limit.Load()
+	if limit == c.config.Limit || c.config.Now().Sub(g.looked) < g.pause {
 		return
 	}
-	g.looked = now
+	g.looked = c.config.Now()
 	room, known := vfs.Room(c.config.Files, c.config.Dir)
 	if !known {
 		return // until the cache is opened again, what is left must do

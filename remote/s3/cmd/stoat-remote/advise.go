@@ -23,8 +23,6 @@ func advise(err error) error {
 		if advice := adviceFor(response); advice != "" {
 			return fmt.Errorf("%w: %s", err, advice)
 		}
-	case errors.Is(err, objstore.ErrDenied):
-		return fmt.Errorf("%w: check who may read and write the folder STORE", err)
 	case errors.As(err, &dialled) && dialled.Op == "dial":
 		return fmt.Errorf("%w: check the endpoint in STORE or in AWS_ENDPOINT_URL, and whether the "+
 			"server runs", err)

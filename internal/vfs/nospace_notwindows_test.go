@@ -1,7 +1,0 @@
-//go:build !windows
-
-package vfs
-
-import "syscall"
-
-const errFull = syscall.ENOSPC
