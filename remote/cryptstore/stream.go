@@ -45,6 +45,9 @@ type decrypting struct {
 
 // Write implements [io.Writer].
 func (d *decrypting) Write(p []byte) (n int, err error) {
+	if _, err := d.w.Write(nil); err != nil { // over a slow link, a page takes long to be whole
+		return 0, err
+	}
 	for n < len(p) {
 		if int64(len(d.held)) == d.store.page {
 			if err := d.deliver(true, false); err != nil {

@@ -11,7 +11,8 @@ type Streamer interface {
 	Store
 
 	// GetTo is Get, but writes the bytes to w, and returns how many w took, also beside an error. An
-	// error of w ends it.
+	// error of w ends it. A store that holds back what has come, such as one that verifies pages,
+	// writes nothing meanwhile, that is, zero bytes: so w knows that something comes.
 	GetTo(ctx context.Context, name string, off, n int64, w io.Writer) (written int64, err error)
 }
 

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stoatdb/stoat/remote/cryptstore"
 	"github.com/stoatdb/stoat/remote/memstore"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
@@ -81,4 +83,33 @@ func TestPatient_waitsForWhatComesSlowly(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A store that decrypts has nothing to hand over until it has a page of 16 KiB.
+func TestPatient_waitsForPagesThatComeSlowly(t *testing.T) {
+	const patience = 10 * time.Second
+	key, content := make([]byte, 32), bytes.Repeat([]byte("slow"), 5_000)
+	synctest.Test(t, func(t *testing.T) {
+		slow := &trickle{Store: memstore.New()}
+		s, err := cryptstore.Open(t.Context(), slow, key)
+		if err == nil {
+			err = s.Create(t.Context(), "data/a", content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow.asked, slow.pause = 0, 10*time.Millisecond // 100 bytes a second
+		p := &Patient{Store: s, Patience: patience}
+		got, err := p.Get(t.Context(), "data/a", 10_000, 8_000)
+		if err != nil || !bytes.Equal(got, content[10_000:18_000]) {
+			t.Errorf("%d bytes: %v", len(got), err)
+		}
+		if slow.asked > 32<<10 {
+			t.Errorf("%d bytes were asked for", slow.asked)
+		}
+		slow.pause = 2 * patience
+		if _, err := p.Get(t.Context(), "data/a", 0, 100); !errors.Is(err, errPatience) {
+			t.Errorf("from a connection that is dead: %v", err)
+		}
+	})
 }
