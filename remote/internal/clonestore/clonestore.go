@@ -8,6 +8,7 @@
 package clonestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type Store struct {
 	objstore.Store
 	parent objstore.Store
 	most   atomic.Uint64 // the epoch up to which files may be the parent's; 0: none are
+	copied atomic.Bool   // they are the clone's most likely, by now
 }
 
 // New returns the store of a clone, given its own and that of its parent.
@@ -120,17 +122,40 @@ func (s *Store) Lends(name string) bool {
 	return isData && number>>history.EpochShift <= most
 }
 
+// ask makes a request for a file that may be lent: to the store of the parent and then, if that
+// fails, to the clone's, which may have a copy; or the other way round, as long as that has been of
+// more use. So once its clone is detached, a parent that does not answer is asked one more time.
+func (s *Store) ask(request func(objstore.Store) error) error {
+	if s.copied.Load() {
+		ownErr := request(s.Store)
+		if ownErr == nil {
+			return nil
+		}
+		err := request(s.parent)
+		if err == nil {
+			s.copied.Store(false)
+			return nil
+		}
+		return either(err, ownErr)
+	}
+	err := request(s.parent)
+	if err == nil {
+		return nil
+	}
+	s.copied.Store(true)
+	return either(err, request(s.Store))
+}
+
 // Get implements [objstore.Store].
-func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+func (s *Store) Get(ctx context.Context, name string, off, n int64) (got []byte, err error) {
 	if !s.Lends(name) {
 		return s.Store.Get(ctx, name, off, n)
 	}
-	p, err := s.parent.Get(ctx, name, off, n)
-	if err == nil {
-		return p, nil
-	}
-	own, ownErr := s.Store.Get(ctx, name, off, n) // it may have been copied
-	return own, either(err, ownErr)
+	err = s.ask(func(store objstore.Store) (err error) {
+		got, err = store.Get(ctx, name, off, n)
+		return err
+	})
+	return got, err
 }
 
 // GetTo implements [objstore.Streamer].
@@ -140,15 +165,14 @@ func (s *Store) GetTo(
 	if !s.Lends(name) {
 		return objstore.GetTo(ctx, s.Store, name, off, n, w)
 	}
-	written, err = objstore.GetTo(ctx, s.parent, name, off, n, w)
-	if err == nil || written > 0 {
-		return written, err
-	}
-	own, ownErr := objstore.GetTo(ctx, s.Store, name, off, n, w)
-	if own > 0 {
-		return own, ownErr
-	}
-	return 0, either(err, ownErr)
+	var broken error // after a part, so that nobody else can be asked for all of it
+	err = s.ask(func(store objstore.Store) (err error) {
+		if written, err = objstore.GetTo(ctx, store, name, off, n, w); written > 0 {
+			broken, err = err, nil
+		}
+		return err
+	})
+	return written, cmp.Or(err, broken)
 }
 
 // either returns the error of reading an object that the parent's store has not given, and the

@@ -2,6 +2,7 @@ package clonestore
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"testing"
 
@@ -95,5 +96,80 @@ func TestStore_asksAgainForWhatMayBeThere(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
+	}
+}
+
+// TestStore_asksAParentThatIsGoneOnce has a clone that was detached elsewhere, whose parent has not
+// the file any more, or is gone, or does not answer.
+func TestStore_asksAParentThatIsGoneOnce(t *testing.T) {
+	for what, fate := range map[string]faultstore.Fate{
+		"collected": faultstore.Answered, "gone": faultstore.Failed,
+	} {
+		own, requests := memstore.New(), 0
+		parent := faultstore.NewServer(memstore.New()).Client(func(faultstore.Request) faultstore.Fate {
+			requests++
+			return fate
+		})
+		s := New(own, parent)
+		s.most.Store(1)
+		name := put(t, own, 1, "copied")
+		for range 5 {
+			got, err := s.Get(t.Context(), name, 0, -1)
+			var streamed bytes.Buffer
+			_, streamErr := s.GetTo(t.Context(), name, 0, 100, &streamed)
+			if ok(t, errors.Join(err, streamErr)); string(got) != "copied" || streamed.String() != "copied" {
+				t.Errorf("%s: read %q and %q", what, got, &streamed)
+			}
+		}
+		if requests != 1 {
+			t.Errorf("%s: the parent was asked %d times", what, requests)
+		}
+	}
+	own := memstore.New()
+	s := New(own, silent{memstore.New()})
+	s.most.Store(1)
+	name := put(t, own, 1, "copied")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Get(ctx, name, 0, -1); !errors.Is(err, context.Canceled) {
+		t.Errorf("a read that is given up: %v", err)
+	}
+	wantRead(t, s, name, "copied")
+}
+
+// silent is a store that does not answer.
+type silent struct{ objstore.Store }
+
+// Get implements [objstore.Store].
+func (silent) Get(ctx context.Context, _ string, _, _ int64) ([]byte, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A parent that has failed once is asked first again as soon as it has what the clone lacks.
+func TestStore_asksItsParentAgainAfterAFailure(t *testing.T) {
+	under, failed := memstore.New(), false
+	parent := faultstore.NewServer(under).Client(func(faultstore.Request) faultstore.Fate {
+		if !failed {
+			failed = true
+			return faultstore.Failed
+		}
+		return faultstore.Answered
+	})
+	own := faultstore.NewServer(memstore.New()).Client(nil)
+	s := New(own, parent)
+	s.most.Store(1)
+	name := put(t, under, 1, "lent")
+	if _, err := s.Get(t.Context(), name, 0, -1); !errors.Is(err, faultstore.ErrFailed) {
+		t.Errorf("while the parent fails: %v", err)
+	}
+	for range 5 {
+		got, err := s.Get(t.Context(), name, 0, -1)
+		if ok(t, err); string(got) != "lent" {
+			t.Errorf("read %q", got)
+		}
+	}
+	if n := own.Count(); n != 2 {
+		t.Errorf("the store of the clone was asked %d times, and lacks the file", n)
 	}
 }
