@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/folderstore"
@@ -136,6 +136,33 @@ func TestGC_deletesWhatIsTooOld(t *testing.T) {
 		t.Errorf("of %d bytes, %d are left: %s", replaced, left, out)
 	}
 	output(t, "verify", "-deep", store)
+}
+
+// Right after init, everything is younger than the retention: gc says what it keeps, why, and until
+// when.
+func TestGC_saysWhatItKeeps(t *testing.T) {
+	dir, store := shipped(t, 50)
+	compact(t, dir)
+	output(t, "init", dir, store)
+	began := time.Now()
+	out := output(t, "gc", dir, store)
+	_, rest, _ := strings.Cut(out, "restored for 168h0m0s, so the last of it goes with a gc after ")
+	until, _, _ := strings.Cut(rest, "\n")
+	at, err := time.Parse(time.RFC3339, until)
+	if week := 7 * 24 * time.Hour; err != nil || at.Before(began.Add(week-time.Minute)) ||
+		at.After(time.Now().Add(week)) || !strings.Contains(out, "kept of the past ") {
+		t.Errorf("gc says %q (%v)", out, err)
+	}
+	output(t, "pin", store, "keep")
+	compact(t, dir)
+	output(t, "init", dir, store)
+	out = output(t, "gc", "-retention", "1ns", dir, store)
+	contains(t, out, "until the pin keep is removed")
+	if strings.Contains(out, "restored for") {
+		t.Errorf("gc says %q", out)
+	}
+	output(t, "unpin", store, "keep")
+	contains(t, output(t, "gc", "-retention", "1ns", dir, store), "nothing is left but")
 }
 
 func TestReader_followsUntilInterrupted(t *testing.T) {
