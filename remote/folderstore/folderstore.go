@@ -31,6 +31,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"runtime"
 	"sync"
 
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -49,6 +50,9 @@ type Store struct {
 	files vfs.FS
 	root  string
 	mark  string // a folder that is there as long as the store is
+	// lingers says that a file which is removed while it is read keeps its name until that has ended,
+	// and that nobody is permitted anything with it meanwhile.
+	lingers bool
 
 	preparing sync.Mutex
 	prepared  bool // it can be written to
@@ -69,6 +73,7 @@ func open(files vfs.FS, folder string) (*Store, error) {
 		return nil, errors.New("open a store: the folder has no name")
 	}
 	s := &Store{files: files, root: filepath.Clean(folder), ready: map[string]bool{}}
+	s.lingers = runtime.GOOS == "windows" // on shares, on FAT, and before Windows 10
 	s.mark = filepath.Join(s.root, unfinished)
 	err := s.prepare()
 	if err != nil && !errors.Is(err, objstore.ErrUnfit) {
@@ -201,7 +206,7 @@ func (s *Store) store(ctx context.Context, name string, body io.ReaderAt, size i
 	if err := s.provide(filepath.Dir(s.path(name))); err != nil {
 		return err
 	}
-	return s.link(temporary, name)
+	return s.look(ctx, func() error { return s.link(temporary, name) })
 }
 
 // write makes a synced file of size bytes. After an error there is none.
@@ -286,15 +291,15 @@ func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	body, err := s.read(name, off, n)
+	body, err := s.read(ctx, name, off, n)
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", name, s.told(err))
 	}
 	return body, nil
 }
 
-func (s *Store) read(name string, off, n int64) (body []byte, err error) {
-	f, size, err := s.find(name)
+func (s *Store) read(ctx context.Context, name string, off, n int64) (body []byte, err error) {
+	f, size, err := s.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -308,22 +313,21 @@ func (s *Store) read(name string, off, n int64) (body []byte, err error) {
 }
 
 // find opens an object, and returns its size.
-func (s *Store) find(name string) (vfs.File, int64, error) {
-	exists, err := s.exists(name)
+func (s *Store) find(ctx context.Context, name string) (f vfs.File, size int64, err error) {
+	err = s.look(ctx, func() error {
+		exists, err := s.exists(name)
+		if err == nil && exists {
+			f, err = s.files.Open(s.path(name))
+		}
+		if err == nil && !exists || errors.Is(err, fs.ErrNotExist) {
+			return cmp.Or(s.wantPresent(), objstore.ErrNotExist)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, 0, err
 	}
-	var f vfs.File
-	if exists {
-		f, err = s.files.Open(s.path(name))
-	}
-	if !exists || errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, cmp.Or(s.wantPresent(), objstore.ErrNotExist)
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	size, err := f.Size()
+	size, err = f.Size()
 	if err != nil {
 		return nil, 0, errors.Join(err, f.Close())
 	}
@@ -359,11 +363,14 @@ func (s *Store) Delete(ctx context.Context, names []string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		exists, err := s.exists(name)
-		if exists {
-			folders[filepath.Dir(s.path(name))] = true
-			err = s.files.Remove(s.path(name))
-		}
+		err := s.look(ctx, func() error {
+			exists, err := s.exists(name)
+			if exists {
+				folders[filepath.Dir(s.path(name))] = true
+				err = s.files.Remove(s.path(name))
+			}
+			return err
+		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("delete %s: %w", name, s.told(err))
 		}
@@ -377,25 +384,6 @@ func (s *Store) Delete(ctx context.Context, names []string) error {
 		return fmt.Errorf("delete: %w", err)
 	}
 	return nil
-}
-
-// isDenied reports whether the file system does not permit something, to this user or to anyone.
-func isDenied(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, vfs.ErrUnwritable)
-}
-
-// told returns an error of the file system. If that does not permit something, it matches
-// objstore.ErrDenied, and says what to do.
-func (s *Store) told(err error) error {
-	switch {
-	case !isDenied(err), errors.Is(err, objstore.ErrUnknown), errors.Is(err, objstore.ErrUnfit):
-		return err
-	case errors.Is(err, vfs.ErrUnwritable):
-		return fmt.Errorf("%w: %w (mount the file system of %s for writing)", objstore.ErrDenied, err,
-			s.root)
-	}
-	return fmt.Errorf("%w: %w (%s and what is in it must be this user's to read and write)",
-		objstore.ErrDenied, err, s.root)
 }
 
 // path returns the file of an object.

@@ -62,7 +62,11 @@ func (l *listing) walk(within string) error {
 		if folders, err = l.walkBefore(folders, name); err != nil || l.isFull() {
 			return err
 		}
-		regular, err := l.store.files.IsRegular(l.store.path(name))
+		regular := false
+		err := l.store.look(l.ctx, func() (err error) {
+			regular, err = l.store.files.IsRegular(l.store.path(name))
+			return err
+		})
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -107,7 +111,7 @@ func (l *listing) add(name string) error {
 	if name <= l.after || !strings.HasPrefix(name, l.prefix) {
 		return nil
 	}
-	f, size, err := l.store.find(name)
+	f, size, err := l.store.find(l.ctx, name)
 	if errors.Is(err, objstore.ErrNotExist) {
 		return nil
 	}

@@ -124,7 +124,7 @@ internal/testing/portable: std
 	remote/memstore:       remote/objstore
 	remote/cryptstore:     internal/corrupt, internal/fileheader, internal/vfs/cryptfs,
 	                       remote/objstore
-	remote/folderstore:    remote/objstore, internal/vfs
+	remote/folderstore:    remote/objstore, remote/internal/retry, internal/vfs
 	remote/remotetest:     remote/objstore
 	internal/testing/faultstore: remote/objstore
 	tuple:                 .
