@@ -36,7 +36,14 @@ const (
 func (h *handler) post(w http.ResponseWriter, r *http.Request) {
 	s, peer, status, err := h.answer(w, r)
 	if err != nil && status != http.StatusOK {
-		http.Error(w, cmp.Or(reasonOf(err), err.Error()), status)
+		told := err.Error()
+		if status == http.StatusInternalServerError {
+			told = cmp.Or(reasonOf(err), "an error of its own, which it reports where it runs")
+		}
+		http.Error(w, told, status)
+	}
+	if s != nil && peer != (DeviceID{}) {
+		s.noteEnd(peer, err)
 	}
 	h.ended(s, peer, err)
 }
@@ -84,7 +91,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (
 	case errors.Is(failed, errTooLarge):
 		return s, peer, http.StatusRequestEntityTooLarge, failed
 	case failed != nil: // the device has not sent this
-		return s, DeviceID{}, http.StatusBadRequest, errors.Join(failed, err)
+		return s, DeviceID{}, http.StatusBadRequest, failed
 	}
 	if err != nil {
 		return s, peer, http.StatusInternalServerError, err

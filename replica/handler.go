@@ -122,6 +122,9 @@ func refusal(url string, answer *http.Response) error {
 		}
 	}
 	err := fmt.Errorf("%s: %q: %q", url, answer.Status, reason)
+	if answer.StatusCode == http.StatusInternalServerError {
+		return fmt.Errorf("%w: %w", ErrEnded, err)
+	}
 	speaks := answer.Header.Get("Upgrade")
 	switch {
 	case answer.StatusCode == http.StatusRequestEntityTooLarge:

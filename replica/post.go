@@ -54,7 +54,9 @@ func Post(ctx context.Context, s *Space, url string, opts *PostOptions) error {
 	}
 	err := s.Seal()
 	if err == nil {
-		err = (&poster{ctx: ctx, space: s, url: url, opts: opts, most: postBytes}).run()
+		p := &poster{ctx: ctx, space: s, url: url, opts: opts, most: postBytes, server: opts.Peer}
+		err = p.run()
+		s.noteEnd(p.server, toWrite(err))
 	}
 	return wrap(s.name, toWrite(err))
 }

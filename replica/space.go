@@ -63,6 +63,8 @@ type Space struct {
 	admission           func(*stoat.Tx, *Offer) error
 	deferredMax         int
 	offerMax            int
+
+	failures []Failure // by time; guarded by mu
 }
 
 // Options configures a space.

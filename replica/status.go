@@ -55,6 +55,9 @@ type Status struct {
 	Split []DeviceID `json:"split"`
 	// Peers are the devices with which the replica has sessions now.
 	Peers []Peer `json:"peers"`
+	// Failures are of devices with which there is no session, as the last one could not go on, since
+	// the space was opened.
+	Failures []Failure `json:"failures"`
 }
 
 // Missing is a log with entries that others have and this replica lacks.
@@ -90,6 +93,7 @@ func (s *Space) Status(tx *stoat.Tx) (*Status, error) {
 	s.mu.Lock()
 	st.Refused, st.Refusals = s.refusals.count, slices.Clone(s.refusals.last)
 	st.Peers = slices.Collect(maps.Values(s.peers))
+	st.Failures = slices.Clone(s.failures)
 	s.mu.Unlock()
 	slices.SortFunc(st.Peers, func(a, b Peer) int { return a.Since.Compare(b.Since) })
 	var err error
@@ -201,6 +205,7 @@ func (s *Space) meet(session uint64, device DeviceID) {
 		s.peers = map[uint64]Peer{}
 	}
 	s.peers[session] = Peer{device, s.now()}
+	s.forgetFailure(device)
 }
 
 // part notes that a session has ended.

@@ -136,16 +136,17 @@ func runSession(
 	}
 	config.Number = binary.BigEndian.Uint64(number[:]) | 1
 	var met *Space
+	var peer DeviceID
 	var skew time.Duration
 	config.Admit = func(space session.Space, key [32]byte, ahead time.Duration) error {
 		s := space.(local).replica()
 		if opts.Admit != nil {
 			if err := opts.Admit(s, key); err != nil {
-				return err
+				return fmt.Errorf("%w: %w", errUnwelcome, err)
 			}
 		}
 		s.meet(config.Number, key)
-		met, skew = s, ahead
+		met, peer, skew = s, key, ahead
 		return s.noteClock(key, ahead)
 	}
 	if opts.OnStatus != nil {
@@ -164,28 +165,11 @@ func runSession(
 		defer s.follow()()
 	}
 	err := toWrite(session.New(config).Run(ctx, conn))
+	if met != nil {
+		met.noteEnd(peer, err)
+	}
 	if err == nil && opts.Once && met != nil {
 		err = met.takenBy(skew)
-	}
-	return err
-}
-
-// reasonOf returns what the peer is told of an error of this replica, which names no files.
-func reasonOf(err error) string {
-	switch {
-	case errors.Is(err, stoat.ErrReadOnly):
-		return "its database is read-only"
-	case errors.Is(err, stoat.ErrNoSpace):
-		return "its disk is full"
-	}
-	return ""
-}
-
-// toWrite returns an error, and says what to do if the database of this replica is read-only.
-func toWrite(err error) error {
-	if errors.Is(err, stoat.ErrReadOnly) {
-		err = fmt.Errorf("this replica cannot store what others have (%w): open its database for "+
-			"writing, or bring what it has to others by Export, which only reads", err)
 	}
 	return err
 }

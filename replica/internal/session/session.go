@@ -323,7 +323,7 @@ func (s *Session) fail(err error) {
 // reasonOf returns what the peer is told of an error.
 func (s *Session) reasonOf(err error) string {
 	for _, told := range []error{ErrPeer, ErrPeerKey, errInvalid, ErrPruned, ErrNotAllowed, ErrNoSpace,
-		entry.ErrNewer} {
+		ErrWithheld, entry.ErrNewer} {
 		if errors.Is(err, told) {
 			return err.Error()
 		}
@@ -333,7 +333,7 @@ func (s *Session) reasonOf(err error) string {
 			return reason
 		}
 	}
-	return "an error of its own"
+	return "an error of its own, which it reports where it runs"
 }
 
 // endLocked queues the last frame.

@@ -80,7 +80,7 @@ func (s *Session) dropCursor(err error) error {
 	c := &s.source.cursors[0]
 	gone, failed := s.isGone(c, err)
 	if failed != nil {
-		return errors.Join(err, failed)
+		return failed
 	}
 	if !gone {
 		err = s.insteadOf(err, c.content)

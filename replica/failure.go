@@ -1,0 +1,89 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/replica/internal/chunk"
+)
+
+// failuresMax is of how many devices failures are remembered.
+const failuresMax = 64
+
+// Failure is why a session or a request could not go on: one of the two cannot store or give what
+// it has to. The reason says what to do, and where.
+type Failure struct {
+	Device DeviceID  `json:"device"` // the other one; zero if nobody knows it
+	Time   time.Time `json:"time"`
+	Here   bool      `json:"here"` // the reason is about this replica, and not the other one
+	Reason Reason    `json:"reason"`
+}
+
+// noteEnd notes why a session with a device ended.
+func (s *Space) noteEnd(device DeviceID, err error) {
+	here := reasonOf(err) != ""
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetFailure(device)
+	if !here && !errors.Is(err, ErrEnded) {
+		return
+	}
+	if len(s.failures) == failuresMax {
+		s.failures = slices.Delete(s.failures, 0, 1)
+	}
+	s.failures = append(s.failures, Failure{device, s.now(), here, Reason{err}})
+}
+
+// forgetFailure forgets what was noted of a device. The caller must hold mu.
+func (s *Space) forgetFailure(device DeviceID) {
+	s.failures = slices.DeleteFunc(s.failures, func(f Failure) bool { return f.Device == device })
+}
+
+// errUnwelcome reports a device that a program has refused a session.
+var errUnwelcome = errors.New("SyncOptions.Admit refuses the device")
+
+// reasonOf returns what the peer is told of an error of this replica, for which a session ends, and
+// what is to be done about it; or "". It has nothing of the error: that may name files and records.
+func reasonOf(err error) string {
+	for _, known := range []struct {
+		err  error
+		told string
+	}{
+		{remote.ErrFenced, "another process has taken over its database, and writes it now: have " +
+			"sessions with that one"},
+		{stoat.ErrReadOnly, "its database is read-only: it takes nothing until it is opened for writing"},
+		{stoat.ErrNoSpace, "its disk is full: it takes nothing until there is space"},
+		{stoat.ErrPoisoned, "its database takes nothing after a write that failed: it must be closed " +
+			"and opened again"},
+		{stoat.ErrClosed, "its database was closed: it must be opened again"},
+		{stoat.ErrCorrupt, "its database is damaged: it must be checked, and restored from a backup"},
+		{ErrMismatch, "its state is not that of the checkpoint: both replicas must be verified"},
+		{chunk.ErrTooLarge, "a record there has more than 32 MiB: some of it must be removed"},
+		{errForgotten, "another session has begun with another checkpoint: begin again"},
+		{errUnwelcome, "its program does not admit this device: ask whoever runs it"},
+		{ErrInvalid, "it was given something that is not valid: both replicas must be verified"},
+	} {
+		if errors.Is(err, known.err) {
+			return known.told
+		}
+	}
+	return ""
+}
+
+// toWrite returns an error, and says what to do if this replica cannot write to its database.
+func toWrite(err error) error {
+	switch {
+	case errors.Is(err, remote.ErrFenced):
+		err = fmt.Errorf("this replica cannot store what others have (%w): close its database and use "+
+			"that of the other process; what only the folder here has, bring to others after opening it "+
+			"with stoat.Open", err)
+	case errors.Is(err, stoat.ErrReadOnly):
+		err = fmt.Errorf("this replica cannot store what others have (%w): open its database for "+
+			"writing, or bring what it has to others by Export, which only reads", err)
+	}
+	return err
+}
