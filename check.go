@@ -26,8 +26,12 @@ func (db *DB) Check(ctx context.Context) error { return db.check(ctx, true) }
 func (db *DB) CheckQuick(ctx context.Context) error { return db.check(ctx, false) }
 
 func (db *DB) check(ctx context.Context, all bool) error {
+	var keys []error
+	if db.sealed != nil { // first, since the rest goes on if the database is closed meanwhile
+		keys = db.sealed.CheckKeys()
+	}
 	err := db.engine.Check(ctx, all)
-	if db.sealed == nil || err != nil && !errors.Is(err, ErrCorrupt) {
+	if len(keys) == 0 || err != nil && !errors.Is(err, ErrCorrupt) {
 		return err
 	}
 	var found []error
@@ -37,5 +41,5 @@ func (db *DB) check(ctx context.Context, all bool) error {
 	if joined, many := err.(interface{ Unwrap() []error }); many {
 		found = slices.Clone(joined.Unwrap())
 	}
-	return errors.Join(append(found, db.sealed.CheckKeys()...)...)
+	return errors.Join(append(found, keys...)...)
 }

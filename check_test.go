@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
 func TestCheck_worksInMemory(t *testing.T) {
@@ -23,4 +24,28 @@ func TestCheck_endsWithItsContext(t *testing.T) {
 	cancel()
 	wantErr(t, db.Check(ctx), context.Canceled)
 	wantErr(t, db.CheckQuick(ctx), context.Canceled)
+}
+
+// closing is a context that closes a database when it is looked at for the first time.
+type closing struct {
+	context.Context
+	t  *testing.T
+	db *stoat.DB
+}
+
+func (c *closing) Err() error {
+	if db := c.db; db != nil {
+		c.db = nil
+		ok(c.t, db.Close())
+	}
+	return c.Context.Err()
+}
+
+func TestCheck_goesOnIfTheDatabaseIsClosed(t *testing.T) {
+	for _, o := range []*stoat.Options{nil, keyed(1)} {
+		db := openOn(t, memfs.New(), o)
+		ok(t, db.Put([]byte("key"), []byte("value")))
+		ok(t, db.Check(&closing{t.Context(), t, db}))
+		wantErr(t, db.Check(t.Context()), stoat.ErrClosed)
+	}
 }

@@ -175,12 +175,8 @@ func (e *Engine) backup(
 	if err != nil {
 		return err
 	}
-	if err := copied.Check(ctx, !link); err != nil {
-		if errors.Is(err, corrupt.Err) {
-			err = fmt.Errorf("%w; the database may be damaged there, too: see \"stoat check %s\"",
-				err, e.dir)
-		}
-		return fmt.Errorf("verify what was copied: %w", err)
+	if err := e.verifyCopied(ctx, copied, !link); err != nil {
+		return err
 	}
 	if err := folder.Commit(copied.state.Load().Levels.Version); err != nil {
 		return err
@@ -192,6 +188,20 @@ func (e *Engine) backup(
 		e.options.Logger.Warn("remove what the backup does not need", "dir", dir, "err", err)
 	}
 	return nil
+}
+
+// verifyCopied checks what was copied, and returns why the context ended if it has.
+func (e *Engine) verifyCopied(ctx context.Context, copied *Engine, deep bool) error {
+	err := copied.Check(ctx, deep)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, corrupt.Err):
+		err = fmt.Errorf("%w; the database may be damaged there, too: see \"stoat check %s\"", err, e.dir)
+	}
+	return fmt.Errorf("verify what was copied: %w", err)
 }
 
 // asOpened returns an engine for reading a folder as if it had a manifest that says version.
@@ -209,10 +219,14 @@ func (e *Engine) copyOptions() Options {
 }
 
 // addMemory writes the frozen memtables to tables of the copy, with numbers from number, and makes
-// copied read them.
+// copied read them. The tables of a replica may be newer than a part of its memtables.
 func (e *Engine) addMemory(
 	ctx context.Context, copied *Engine, p frozen, number func() uint64,
 ) error {
+	dead, err := copied.deadIn(p.memory)
+	if err != nil {
+		return err
+	}
 	for _, root := range p.memory {
 		if root.Empty() {
 			continue
@@ -223,6 +237,7 @@ func (e *Engine) addMemory(
 		levels := copied.state.Load().Levels
 		job := copied.flushJob(sealed{root: root, lastCommit: p.lastCommit}, levels, final)
 		job.Output.NextNumber = number
+		job.Drop = func() ([]uint64, error) { return dead, nil } // by each: it forgets them at once
 		edit, err := job.Do()
 		if err != nil {
 			return fmt.Errorf("write what is in memory: %w", err)
@@ -238,6 +253,21 @@ func (e *Engine) addMemory(
 		e.countAdded(edit)
 	}
 	return nil
+}
+
+// deadIn returns the buckets of which memtables above the tables, the oldest first, have something
+// and which do not exist any more.
+func (e *Engine) deadIn(memory []memtable.Root) (dead []uint64, err error) {
+	all := &superversion.Superversion{Sealed: slices.Clone(memory), Levels: e.state.Load().Levels}
+	slices.Reverse(all.Sealed)
+	err = vfs.CatchFaults(func() error {
+		dead, err = all.Dead()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for dropped buckets: %w", err)
+	}
+	return dead, nil
 }
 
 // countAdded counts the files of an edit that were written into a backup.

@@ -54,6 +54,29 @@ func TestBackup_keepsFilesThatAMergeReplacesMeanwhile(t *testing.T) {
 	wantWords(t, backedUp(t, copied), "a", "b", "y", "z")
 }
 
+func TestBackup_saysThatTheDatabaseIsClosedWhileItVerifies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, err := Open(memfs.New(), "db", calm())
+		ok(t, err)
+		mustCommit(t, e, "a", "z")
+		var once sync.Once
+		var closed sync.WaitGroup
+		target := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+			if is(faultfs.Open, tableSuffix)(op) { // to read back what was copied
+				once.Do(func() {
+					closed.Go(func() { ok(t, e.Close()) })
+					synctest.Wait()
+				})
+			}
+			return nil
+		})
+		if err := e.Backup(t.Context(), target, "db", false); !errors.Is(err, ErrClosed) {
+			t.Errorf("error %v, want %v", err, ErrClosed)
+		}
+		closed.Wait()
+	})
+}
+
 func TestBackup_helpsWhenTheDiskIsFull(t *testing.T) {
 	disk, target := memfs.New(), memfs.New()
 	files, full := failing(disk, vfs.ErrNoSpace, is(faultfs.Create, tableSuffix))

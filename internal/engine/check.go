@@ -117,7 +117,7 @@ func (e *Engine) captureInstalling(found *check.Findings) (p picture, idle bool,
 	idle = !e.writer.isHeld()
 	e.mu.Lock()
 	p = picture{
-		snapshot: e.state.Load(), manifest: e.installing.journalAt, active: e.appending.logNumber,
+		snapshot: e.checkable(), manifest: e.installing.journalAt, active: e.appending.logNumber,
 	}
 	full := slices.Clone(e.mu.sealed)
 	idle = idle && !e.mu.flushing && !e.mu.compacting
@@ -135,6 +135,16 @@ func (e *Engine) captureInstalling(found *check.Findings) (p picture, idle bool,
 		e.openLog(&p, p.active, size, through, found)
 	}
 	return p, idle, nil
+}
+
+// checkable returns the state without what a check would take for damage: the tables of a replica
+// may be newer than a part of its memtables, and have forgotten buckets of which these hold keys.
+func (e *Engine) checkable() *superversion.Superversion {
+	state := e.state.Load()
+	if e.options.ReadOnly && e.options.Volatile {
+		return &superversion.Superversion{Levels: state.Levels, Commit: state.Commit}
+	}
+	return state
 }
 
 // openLog opens a log segment for the check. A read-only database has read it completely, and the

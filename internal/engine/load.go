@@ -70,7 +70,17 @@ func (e *Engine) BeginLoad(ctx context.Context) (*Loader, error) {
 func (l *Loader) Writer() *Writer { return l.w }
 
 // Put sets key to value. Both are copied.
-func (l *Loader) Put(key, value []byte) error {
+func (l *Loader) Put(key, value []byte) error { return l.orClosed(l.put(key, value)) }
+
+// orClosed returns the error, or ErrClosed if there is one and the folder is, or may be, closed.
+func (l *Loader) orClosed(err error) error {
+	if err != nil && l.w.Closed() {
+		return ErrClosed
+	}
+	return err
+}
+
+func (l *Loader) put(key, value []byte) error {
 	if err := l.w.engine.writable(); err != nil {
 		return err
 	}
@@ -209,11 +219,12 @@ func (l *Loader) Rollback() error {
 
 // Commit ends the load and makes all of it visible, durably.
 func (l *Loader) Commit() error {
-	if err := l.end(); err != nil {
-		return errors.Join(err, l.Rollback())
+	err := l.end()
+	if err == nil {
+		err = l.writeSorted()
 	}
-	if err := l.writeSorted(); err != nil {
-		return errors.Join(err, l.Rollback())
+	if err != nil {
+		return errors.Join(l.orClosed(err), l.Rollback())
 	}
 	return l.w.Commit()
 }

@@ -79,6 +79,43 @@ func TestLoad_ofKeysBetweenOthersMakesFewTables(t *testing.T) {
 	ok(t, e.Close())
 }
 
+// TestLoader_saysThatTheDatabaseIsClosedMeanwhile closes the database when a load creates a file.
+func TestLoader_saysThatTheDatabaseIsClosedMeanwhile(t *testing.T) {
+	for name, end := range map[string]func(l *Loader) error{
+		"put": func(l *Loader) error {
+			return errors.Join(l.Put(dataKey("b"), []byte("b")), l.Rollback())
+		},
+		"commit": (*Loader).Commit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var closing func()
+			fs := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+				if is(faultfs.Create, tableSuffix)(op) && closing != nil {
+					closing()
+				}
+				return nil
+			})
+			options := calm()
+			if name == "put" {
+				options.Tuning.SampleBytes = 1 // so that entries go to a table at once
+			}
+			e := mustOpen(t, fs, options)
+			l, err := e.BeginLoad(t.Context())
+			ok(t, err)
+			if name == "commit" {
+				ok(t, l.Put(dataKey("a"), []byte("a")))
+			}
+			closing = func() {
+				closing = nil
+				ok(t, e.Close())
+			}
+			if err := end(l); err == nil || err.Error() != ErrClosed.Error() {
+				t.Errorf("error %v, want %v", err, ErrClosed)
+			}
+		})
+	}
+}
+
 func TestLoader_afterCloseLeavesNoFileOpen(t *testing.T) {
 	large := bytes.Repeat([]byte("large"), 1000) // goes to a value file
 	for name, end := range map[string]func(l *Loader) error{

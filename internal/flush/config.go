@@ -27,8 +27,11 @@ func (j Job) Config(stays bool, drop []uint64) run.Config {
 	return output
 }
 
-// dropped returns the buckets that the memtable drops; see [superversion.Superversion.Dropped].
+// dropped returns what Drop says; see [superversion.Superversion.Dropped].
 func (j Job) dropped() (ids []uint64, err error) {
+	if j.Drop != nil {
+		return j.Drop()
+	}
 	snapshot := &superversion.Superversion{Mem: j.Root, Levels: j.Levels}
 	for id, err := range snapshot.Dropped() {
 		if err != nil {

@@ -38,6 +38,10 @@ type Job struct {
 	// several buckets, what comes next is likely to lie among them; see mixed.
 	More bool
 
+	// Drop returns the buckets whose contents become garbage. A nil Drop stands for those that the
+	// memtable drops, and what is in them.
+	Drop func() ([]uint64, error)
+
 	CompressYoung  bool // compress runs that a compaction will soon rewrite
 	CompressBottom bool // compress runs that are likely to stay or have enough large values
 
