@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/chunk"
@@ -88,7 +89,8 @@ type frameReader struct {
 func newFrameReader(r io.Reader) (*frameReader, error) {
 	f := &frameReader{r: r}
 	begin := make([]byte, len(fileMagic)+1)
-	if err := f.full(begin); err != nil && !errors.Is(err, ErrCut) {
+	err := f.full(begin)
+	if err != nil && (!errors.Is(err, ErrCut) || strings.HasPrefix(fileMagic, string(begin[:f.at]))) {
 		return nil, err
 	}
 	switch version := begin[len(fileMagic)]; {

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -182,5 +183,27 @@ func TestVoid_showsTheWholeReason(t *testing.T) {
 		if n := len([]rune(line)) - 1; n > columns.Max {
 			t.Errorf("%d columns: %s", n, line)
 		}
+	}
+}
+
+// The space to work on is never another one than was meant, and its name controls no terminal.
+func TestSpaceFlag_isNeitherEmptyNorRaw(t *testing.T) {
+	a := newStore(t, nil)
+	for _, command := range []string{"status", "serve", "grants", "heads"} {
+		fails(t, exitUsage, []string{command, "-space", "", a.db}, "-space")
+	}
+	output(t, "create", "-device", a.key, a.db, "\x1b[2J")
+	fails(t, exitUsage, []string{"grants", a.db}, "choose with -space", `"\x1b[2J"`)
+}
+
+// A database that cannot be created is not one to be created.
+func TestCreate_saysWhatKeepsItFromTheDisk(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it needs /proc")
+	}
+	a := newStore(t, nil)
+	r := execute(t, "", "create", "-device", a.key, "/proc/none/db", "team")
+	if r.code == 0 || strings.Contains(r.err, "create one with") {
+		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }

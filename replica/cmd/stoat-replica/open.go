@@ -55,7 +55,7 @@ type target struct {
 
 // spaceFlag adds the flags that choose the space and open its database.
 func (o *target) spaceFlag(flags *flag.FlagSet) {
-	flags.StringVar(&o.space, "space", "", "the `NAME` of the space, if the database has several")
+	textFlag(flags, &o.space, "space", "the `NAME` of the space, if the database has several")
 	o.databaseFlag(flags)
 }
 
@@ -152,6 +152,9 @@ func (o *target) choose(db *stoat.DB) (string, error) {
 	case len(names) == 0:
 		return "", fmt.Errorf("the database has no space: create or join one (%w)", errNotFound)
 	case len(names) > 1:
+		for i := range names {
+			names[i] = quote(names[i])
+		}
 		return "", cmdline.Usagef("choose with -space: %s", strings.Join(names, ", "))
 	}
 	return names[0], nil
@@ -191,7 +194,7 @@ func (o *target) openDB(dir string, opts *stoat.Options) (*stoat.DB, error) {
 	case errors.Is(err, stoat.ErrCorrupt):
 		return nil, fmt.Errorf("the database at %s is damaged: %w; restore a backup, or run \"stoat "+
 			"salvage\"", dir, inner)
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && opts.ReadOnly:
 		return nil, fmt.Errorf("there is no database at %s: check the path, or create one with "+
 			"\"stoat replica create\" or \"join\"", dir)
 	case errors.Is(err, stoat.ErrLocked):
