@@ -72,9 +72,11 @@ func (s *Shipper) collectBefore(ctx context.Context, first uint64) (deleted int,
 	if err := s.raise(ctx, first); err != nil {
 		return 0, err
 	}
-	if first, err = s.firstKept(ctx); err != nil || first == 0 { // there may be a new pin
+	now, err := s.firstKept(ctx) // there may be a new pin
+	if err != nil || now == 0 {
 		return 0, err
 	}
+	first = min(first, now) // a later one is beyond the bound
 	state, err := s.log.StateAt(ctx, first)
 	if err != nil {
 		return 0, err
