@@ -122,6 +122,8 @@ type incoming struct {
 	owed    uint64  // data and control entries that were merged
 	taking  usages  // of what is ready
 	merged  usages
+
+	filled map[uint32]map[string]bool // the collections of which a log has got content
 }
 
 // refuse notes that a run is not taken from an entry on. What came with another session and waited

@@ -84,33 +84,21 @@ func (t *txn) needs(collection string, r *run) (bool, error) {
 	return reason != nil, err
 }
 
-// gaps returns the collections of which content of a log is missing, with the first entries.
-func (t *txn) gaps(h *head) (map[string]uint64, error) {
+// mayFill reports whether an entry has content that may be missing here.
+func (t *txn) mayFill(e *entry.Entry) (bool, error) {
 	lacks, err := t.lacks()
-	if err != nil || len(lacks) == 0 || h.number == 0 {
-		return nil, err
-	}
-	var all map[string]uint64
-	for name, number := range lacks {
-		seq, err := t.gap(number, h.number)
-		if err != nil {
-			return nil, err
-		}
-		if seq == 0 {
-			continue
-		}
-		if all == nil {
-			all = map[string]uint64{}
-		}
-		all[name] = seq
-	}
-	return all, nil
+	return len(lacks) > 0 && slices.ContainsFunc(e.Parts, func(p entry.Part) bool {
+		return p.Withheld == nil
+	}), err
 }
 
 // fill takes the content of an entry that is stored without it. The entry is the next one of a run,
 // and has the hash of the stored one.
 func (a *incoming) fill(t *txn, h *head, v *verified) error {
 	seq, given := v.seq(), v.parsed[v.done]
+	if may, err := t.mayFill(given); err != nil || !may {
+		return err
+	}
 	if gone, err := t.isGone(spot{h.number, seq}); err != nil || gone {
 		return err
 	}
@@ -125,6 +113,7 @@ func (a *incoming) fill(t *txn, h *head, v *verified) error {
 		if stored.Parts[i].Withheld != nil && given.Parts[i].Withheld == nil {
 			whole.Parts[i] = given.Parts[i]
 			filled |= 1 << i
+			a.noteFilled(h, given.Parts[i].Group)
 		}
 	}
 	if filled == 0 {
@@ -196,25 +185,38 @@ func (t *txn) takeFilled(
 	return nil
 }
 
-// closeGaps moves the gaps of a log that a run began to fill.
-func (a *incoming) closeGaps(t *txn, h *head, v *verified, gaps map[string]uint64) error {
-	if !v.filled {
-		return nil
+// noteFilled notes that content of a collection has arrived that a log lacked.
+func (a *incoming) noteFilled(h *head, collection string) {
+	if a.filled == nil {
+		a.filled = map[uint32]map[string]bool{}
 	}
+	if a.filled[h.number] == nil {
+		a.filled[h.number] = map[string]bool{}
+	}
+	a.filled[h.number][collection] = true
+}
+
+// closeGaps moves the gaps that were filled, once the runs that fill them are merged: to find the
+// next entry that lacks something, one has to walk along the log.
+func (a *incoming) closeGaps(t *txn) error {
 	lacks, err := t.lacks()
 	if err != nil {
 		return err
 	}
-	for name, seq := range gaps {
-		if seq < v.first || seq >= v.end() {
-			continue
+	for log, names := range a.filled {
+		h, err := t.head(log)
+		if err != nil {
+			return err
 		}
-		if err := t.narrow(h, name, lacks[name], seq); err != nil {
+		collections := map[string]uint32{}
+		for name := range names {
+			if number, lacking := lacks[name]; lacking {
+				collections[name] = number
+			}
+		}
+		if err := t.narrow(h, collections, 0); err != nil {
 			return err
 		}
 	}
-	if err := t.putHead(h); err != nil {
-		return err
-	}
-	return t.grew(h, h.sealed, v.session) // so that sessions look again
+	return nil
 }

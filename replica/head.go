@@ -174,6 +174,9 @@ func (t *txn) allHeads() ([]*head, error) {
 // putHead sets the head of a log, which is stored before the transaction commits: a transaction
 // may append to one log many times.
 func (t *txn) putHead(h *head) error {
+	if before := t.heads[h.number]; h.cut > 0 && (before == nil || before.cut != h.cut) {
+		t.arrived.any = true // gaps behind a cut are void
+	}
 	t.heads[h.number] = h
 	n := len(t.unsaved)
 	if n > 0 && t.unsaved[n-1] == h.number {

@@ -30,17 +30,13 @@ func (a *incoming) mergeRun(t *txn, v *verified) (reason, err error) {
 	case v.branch:
 		return errBranch, nil
 	}
-	gaps, err := t.gaps(h)
-	if err != nil {
-		return nil, err
-	}
 	for v.done < len(v.parsed) {
 		if v.seq() < h.next || v.seq() < h.sealed && !v.parked {
 			stored, err := t.hashOf(h.number, v.seq())
 			if err != nil && !errors.Is(err, ErrPruned) {
 				return nil, err
 			}
-			if err == nil && stored == v.hashes[v.done] && gaps != nil {
+			if err == nil && stored == v.hashes[v.done] {
 				if err := a.fill(t, h, v); err != nil {
 					return nil, err
 				}
@@ -72,8 +68,10 @@ func (a *incoming) mergeRun(t *txn, v *verified) (reason, err error) {
 		h = next
 		v.done++
 	}
-	if err := a.closeGaps(t, h, v, gaps); err != nil {
-		return nil, err
+	if v.filled {
+		if err := errors.Join(t.putHead(h), t.grew(h, h.sealed, v.session)); err != nil {
+			return nil, err // sessions look again at a log that grows
+		}
 	}
 	return nil, a.keepSeal(t, h, v)
 }

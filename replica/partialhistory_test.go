@@ -79,6 +79,7 @@ func (h *history) runPartial(count *partialStarts) {
 		case p != h.peers[0]: // the first one is full
 			p.reopen(h.holdings())
 		}
+		h.checkLacks()
 	}
 	h.gossip(count)
 	h.compareCollections()

@@ -53,6 +53,9 @@ func (a *incoming) merge(t *txn) error {
 	if err := errors.Join(t.mergeDeferred(), a.keepLatest(t), t.owe(a.owed)); err != nil {
 		return err
 	}
+	if err := a.closeGaps(t); err != nil {
+		return err
+	}
 	if err := a.settleForks(t); err != nil {
 		return err
 	}

@@ -123,10 +123,6 @@ func (t *txn) eachMarked(
 	if err := t.indexTails(); err != nil {
 		return err
 	}
-	names, err := t.collectionNames()
-	if err != nil {
-		return err
-	}
 	f := &fold{t: t, counts: counts}
 	for key := range t.meta.Keys(stoat.Prefix([]byte(prefixReplay))) {
 		key = key[len(prefixReplay):]
@@ -135,7 +131,11 @@ func (t *txn) eachMarked(
 			if err := f.each(fn); err != nil {
 				return err
 			}
-			if f.c, err = t.collection(names[number]); err != nil {
+			name, err := t.collectionName(number)
+			if err == nil {
+				f.c, err = t.collection(name)
+			}
+			if err != nil {
 				return err
 			}
 		}

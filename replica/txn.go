@@ -175,6 +175,7 @@ type txn struct {
 
 	holdings *holdings         // nil: not read
 	lacking  map[string]uint32 // what is missing, if the transaction has changed that; else nil
+	arrived  arrivals
 
 	horizon     *horizon // nil: there was no checkpoint
 	horizonRead bool

@@ -42,27 +42,31 @@ func (t *txn) passHorizon(covers vector) error {
 	if err != nil {
 		return err
 	}
-	for name, number := range maps.Clone(lacks) {
-		var passed []uint32
+	passed := map[uint32]map[string]uint32{} // by log
+	for name, number := range lacks {
 		err := t.eachGap(number, func(h *head, seq uint64) error {
-			if seq < covers[h.number] {
-				passed = append(passed, h.number)
+			if seq >= covers[h.number] {
+				return nil
 			}
+			if passed[h.number] == nil {
+				passed[h.number] = map[string]uint32{}
+			}
+			passed[h.number][name] = number
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		for _, log := range passed {
-			h, err := t.head(log)
-			if err == nil {
-				err = t.narrow(h, name, number, covers[log])
-			}
-			if err != nil {
-				return err
-			}
+	}
+	for log, collections := range passed {
+		h, err := t.head(log)
+		if err == nil {
+			err = t.narrow(h, collections, covers[log])
 		}
-		if len(passed) > 0 {
+		if err != nil {
+			return err
+		}
+		for name, number := range collections {
 			if err := t.setUnfilled(name, number); err != nil {
 				return err
 			}
@@ -79,13 +83,7 @@ func (t *txn) missingAt(hz *horizon) (map[string]uint32, error) {
 	}
 	all := map[string]uint32{}
 	for name, number := range lacks {
-		is, err := t.isUnfilled(number)
-		if err == nil && !is {
-			err = t.eachGap(number, func(h *head, seq uint64) error {
-				is = is || seq < hz.covers[h.number]
-				return nil
-			})
-		}
+		is, err := t.isMissingAt(number, hz)
 		if err != nil {
 			return nil, err
 		}
@@ -94,6 +92,18 @@ func (t *txn) missingAt(hz *horizon) (map[string]uint32, error) {
 		}
 	}
 	return all, nil
+}
+
+// isMissingAt reports whether the state of a collection at the horizon is not here.
+func (t *txn) isMissingAt(number uint32, hz *horizon) (is bool, err error) {
+	if is, err = t.isUnfilled(number); err != nil || is {
+		return is, err
+	}
+	err = t.eachGap(number, func(h *head, seq uint64) error {
+		is = is || seq < hz.covers[h.number]
+		return nil
+	})
+	return is, err
 }
 
 // Unfilled implements session.Space.

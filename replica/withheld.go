@@ -32,66 +32,6 @@ func gapKey(collection, log uint32) []byte {
 	return binary.BigEndian.AppendUint32(keyed(nil, prefixWithheld, collection), log)
 }
 
-// lacks returns the collections of which content is missing, with their numbers.
-func (t *txn) lacks() (map[string]uint32, error) {
-	if t.lacking != nil {
-		return t.lacking, nil
-	}
-	v, err := t.rights()
-	if errors.Is(err, errUndescribed) {
-		return nil, nil // there are no entries of others
-	}
-	if err != nil {
-		return nil, err
-	}
-	return v.lacks, nil
-}
-
-// readLacks returns lacks as it is stored.
-func (t *txn) readLacks() (map[string]uint32, error) {
-	all := map[string]uint32{}
-	_, err := t.meta.Get([]byte(prefixWithheld))
-	if missing(err) {
-		return all, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	names, err := t.collectionNames()
-	if err != nil {
-		return nil, err
-	}
-	for number, name := range names {
-		_, err := t.meta.Get(keyed(nil, prefixWithheld, number))
-		if err == nil {
-			all[name] = number
-		} else if !missing(err) {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// setLacking notes that content of a collection is missing, or that nothing is any more.
-func (t *txn) setLacking(name string, number uint32, lacking bool) error {
-	if err := t.mergeDeferred(); err != nil {
-		return err
-	}
-	key := keyed(nil, prefixWithheld, number)
-	err := t.meta.Delete(key)
-	if lacking {
-		err = errors.Join(t.meta.Put(key, nil), t.meta.Put([]byte(prefixWithheld), nil))
-	}
-	if err == nil {
-		err = t.renewRights()
-	}
-	if err != nil {
-		return err
-	}
-	t.lacking, err = t.readLacks()
-	return err
-}
-
 // noteWithheld notes what is missing of an entry that was stored.
 func (t *txn) noteWithheld(h *head, seq uint64, e *entry.Entry) error {
 	for i := range e.Parts {
@@ -145,34 +85,76 @@ func (t *txn) gap(collection, log uint32) (uint64, error) {
 	return seq, nil
 }
 
-// narrow moves a gap behind the entries that have their content now.
-func (t *txn) narrow(h *head, name string, number uint32, seq uint64) error {
-	for ; seq < h.last()+1; seq++ {
-		e, err := t.entry(h.number, seq)
-		if errors.Is(err, ErrPruned) {
-			break // this will never come
-		}
+// narrow moves the gaps of a log that collections have from an entry on, or later, behind the
+// entries that have their content now. It walks once for all of them.
+func (t *txn) narrow(h *head, collections map[string]uint32, from uint64) error {
+	gaps := map[string]uint64{} // that are still to be moved
+	for name, number := range collections {
+		seq, err := t.gap(number, h.number)
 		if err != nil {
 			return err
 		}
-		if lacksPart(e, name) {
-			break
+		if seq > 0 {
+			gaps[name] = max(seq, from)
 		}
 	}
-	if seq >= h.last()+1 {
-		return t.meta.Delete(gapKey(number, h.number))
+	move := func(name string, seq uint64) error {
+		if gap, is := gaps[name]; !is || seq < gap {
+			return nil
+		}
+		delete(gaps, name)
+		key := gapKey(collections[name], h.number)
+		return t.meta.Put(key, binary.AppendUvarint(nil, seq))
 	}
-	return t.meta.Put(gapKey(number, h.number), binary.AppendUvarint(nil, seq))
+	if err := t.eachMissing(h, gaps, move); err != nil {
+		return err
+	}
+	for name := range gaps {
+		t.arrived.add(name)
+		if err := t.meta.Delete(gapKey(collections[name], h.number)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// lacksPart reports whether the content of an entry about a collection is withheld.
-func lacksPart(e *entry.Entry, collection string) bool {
-	for i := range e.Parts {
-		if e.Parts[i].Group == collection {
-			return e.Parts[i].Withheld != nil
+// eachMissing calls move with the entries of a log that lack content of collections, from the least
+// gap on, until there are no gaps.
+func (t *txn) eachMissing(
+	h *head, gaps map[string]uint64, move func(collection string, seq uint64) error,
+) error {
+	seq := uint64(math.MaxUint64)
+	for _, gap := range gaps {
+		seq = min(seq, gap)
+	}
+	for ; len(gaps) > 0 && seq < h.last()+1; seq++ {
+		e, err := t.entry(h.number, seq)
+		if err != nil && !errors.Is(err, ErrPruned) {
+			return err
+		}
+		var lacking []string
+		if err == nil {
+			lacking = withheldParts(e)
+		} else { // this will never come
+			lacking = slices.Collect(maps.Keys(gaps))
+		}
+		for _, name := range lacking {
+			if err := move(name, seq); err != nil {
+				return err
+			}
 		}
 	}
-	return false
+	return nil
+}
+
+// withheldParts returns the collections about which the content of an entry is withheld.
+func withheldParts(e *entry.Entry) (collections []string) {
+	for i := range e.Parts {
+		if e.Parts[i].Withheld != nil {
+			collections = append(collections, e.Parts[i].Group)
+		}
+	}
+	return collections
 }
 
 // eachGap calls fn with the logs in which content of a collection is missing, and with the first
@@ -310,47 +292,6 @@ func (t *txn) isGone(at spot) (bool, error) {
 		return false, err
 	}
 	return t.hasPruned()
-}
-
-// errGapFound ends a loop over gaps.
-var errGapFound = errors.New("something is missing")
-
-// completeCollections shows the collections of which nothing is missing any more.
-func (t *txn) completeCollections() error {
-	lacks, err := t.lacks()
-	if err != nil {
-		return err
-	}
-	for name, number := range lacks {
-		unfilled, err := t.isUnfilled(number)
-		if err == nil {
-			err = t.eachGap(number, func(*head, uint64) error { return errGapFound })
-		}
-		if errors.Is(err, errGapFound) || err == nil && unfilled {
-			continue
-		}
-		if err == nil {
-			err = t.setLacking(name, number, false)
-		}
-		if err == nil {
-			err = t.replayMarked()
-		}
-		if err == nil {
-			err = t.reveal(name, number)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// reveal makes the records of a collection show their states, now or when it is opened.
-func (t *txn) reveal(name string, number uint32) error {
-	if c := t.space.opened(name); c != nil {
-		return t.project(c)
-	}
-	return t.meta.Delete(keyed(nil, prefixType, number))
 }
 
 // Gaps implements session.Space.
