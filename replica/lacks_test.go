@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/session"
 )
 
 // checkLacks fails the test unless what a replica notes of what it lacks is what its entries lack.
@@ -112,7 +113,7 @@ func allocations(fn func()) float64 {
 }
 
 // lackingCosts are what it takes to have, or not to have, n collections.
-type lackingCosts struct{ meets, takes, regains float64 }
+type lackingCosts struct{ meets, takes, regains, gives float64 }
 
 func costsOfLacking(t *testing.T, n int) (c lackingCosts) {
 	a := newPeer(t, nil)
@@ -134,6 +135,7 @@ func costsOfLacking(t *testing.T, n int) (c lackingCosts) {
 	must(t, a.checkpoint())
 	must(t, a.space.Seal())
 	a.syncWith(p)
+	c.gives = p.costOfChunk()
 	p.reopen([]string{})
 	c.regains = allocations(func() { a.syncWith(p) })
 	if got := p.withheld(); len(got) > 0 {
@@ -141,6 +143,23 @@ func costsOfLacking(t *testing.T, n int) (c lackingCosts) {
 	}
 	agree(t, a, p)
 	return c
+}
+
+// costOfChunk returns what it takes to give a chunk to who holds tasks.
+func (p *peer) costOfChunk() float64 {
+	p.t.Helper()
+	to := p.reader()
+	to.All, to.Collections = false, map[string]bool{"tasks": true}
+	source := endpoint{p.space}
+	o, reason, err := source.Offer(to)
+	must(p.t, errors.Join(reason, err))
+	tasks := session.ChunkID{Tree: len(o.Trees) - 1}
+	return testing.AllocsPerRun(10, func() {
+		got, err := source.Chunk(to, o.Checkpoint, tasks)
+		if err != nil || len(got) == 0 {
+			p.t.Fatalf("got %d bytes: %v", len(got), err)
+		}
+	})
 }
 
 // A replica that lacks many collections does as much for each of them as one that lacks few, and
@@ -154,6 +173,7 @@ func TestLacks_costNoMoreEachWhenTheyAreMany(t *testing.T) {
 	}{
 		{"meeting what it does not hold", few.meets, many.meets, 15},
 		{"taking a log", few.takes, many.takes, 2},
+		{"giving a chunk", few.gives, many.gives, 2},
 		{"regaining it all", few.regains, many.regains, 15},
 	} {
 		if c.many > c.most*c.few {

@@ -32,13 +32,21 @@ type offeredTree struct {
 	leaves chunk.Tree // of the salt, if there is one, and of the chunks
 }
 
+// knownOffer returns what was last offered by a horizon, or nil.
+func (s *Space) knownOffer(hz *horizon) *offer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.offered; o != nil && o.horizon.hash == hz.hash && o.horizon.at == hz.at {
+		return o
+	}
+	return nil
+}
+
 // offer returns what this replica can offer by its horizon. The error is ErrMismatch if its state
 // is not that of the checkpoint.
 func (t *txn) offer(hz *horizon) (*offer, error) {
 	s := t.space
-	s.mu.Lock()
-	known := s.offered
-	s.mu.Unlock()
+	known := s.knownOffer(hz)
 	missing, err := t.missingAt(hz)
 	if err == nil {
 		err = t.addUnsalted(missing, hz)
@@ -46,8 +54,7 @@ func (t *txn) offer(hz *horizon) (*offer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if known != nil && known.horizon.hash == hz.hash && known.horizon.at == hz.at &&
-		maps.Equal(known.missing, missing) {
+	if known != nil && maps.Equal(known.missing, missing) {
 		return known, nil
 	}
 	o, err := t.newOffer(hz, missing)
@@ -57,6 +64,39 @@ func (t *txn) offer(hz *horizon) (*offer, error) {
 		s.mu.Unlock()
 	}
 	return o, err
+}
+
+// offerOf is offer for who looks at one subtree of it alone. What of others is missing may have
+// changed.
+func (t *txn) offerOf(hz *horizon, tree int) (*offer, error) {
+	o := t.space.knownOffer(hz)
+	if o == nil || tree >= len(o.trees) {
+		return t.offer(hz)
+	}
+	name := o.act.Chunks[tree].Collection
+	if is, err := t.missesAt(hz, name, o.act); err != nil || is != o.misses(name) {
+		return t.offer(hz)
+	}
+	return o, nil
+}
+
+// misses reports whether the state of a collection was not here.
+func (o *offer) misses(collection string) bool {
+	_, is := o.missing[collection]
+	return is
+}
+
+// missesAt reports whether the state of a collection at the horizon, or its salt, is not here.
+func (t *txn) missesAt(hz *horizon, collection string, act *entry.Checkpoint) (bool, error) {
+	lacks, err := t.lacks()
+	number, lacking := lacks[collection]
+	if err != nil || !lacking {
+		return false, err
+	}
+	if is, err := t.isMissingAt(number, hz); err != nil || is {
+		return is, err
+	}
+	return t.isUnsalted(number, hz, act)
 }
 
 // newOffer computes what can be offered by a horizon, without the collections that are missing.
@@ -97,13 +137,19 @@ func (t *txn) newOffer(hz *horizon, missing map[string]uint32) (*offer, error) {
 // compare compares the state that is here with that of the checkpoint. What is missing here has no
 // leaves.
 func (o *offer) compare(t *txn, subtrees []chunk.Subtree) (err error) {
+	here, n := o.trees, 0 // of subtrees, how many are compared
+	o.trees = make([]offeredTree, len(o.act.Chunks))
 	for i := range o.act.Chunks {
-		if _, lacking := o.missing[o.act.Chunks[i].Collection]; lacking && i <= len(subtrees) {
-			subtrees = slices.Insert(subtrees, i, o.act.Chunks[i])
-			o.trees = slices.Insert(o.trees, i, offeredTree{})
+		switch {
+		case o.misses(o.act.Chunks[i].Collection):
+		case n == len(subtrees) || subtrees[n] != o.act.Chunks[i]:
+			return ErrMismatch
+		default:
+			o.trees[i] = here[n]
+			n++
 		}
 	}
-	if !slices.Equal(subtrees, o.act.Chunks) {
+	if n < len(subtrees) {
 		return ErrMismatch
 	}
 	for i := range o.trees {
@@ -144,7 +190,10 @@ func (t *txn) chunk(o *offer, tree, n int) (content []byte, err error) {
 
 // offering returns what the replica can offer now, or nil: there is no checkpoint, or it is not
 // here with its seal, or its state is another one here.
-func (t *txn) offering() (*offer, error) {
+func (t *txn) offering() (*offer, error) { return t.offeringBy(t.offer) }
+
+// offeringBy is offering, given what returns the offer of the horizon.
+func (t *txn) offeringBy(by func(*horizon) (*offer, error)) (*offer, error) {
 	hz, err := t.horizonOf()
 	if err != nil || hz == nil {
 		return nil, err
@@ -156,7 +205,7 @@ func (t *txn) offering() (*offer, error) {
 	if _, mismatch, err := t.checkpointStatus(); err != nil || mismatch {
 		return nil, err
 	}
-	o, err := t.offer(hz)
+	o, err := by(hz)
 	if errors.Is(err, ErrMismatch) {
 		return nil, nil
 	}
@@ -199,13 +248,18 @@ func (t *txn) offeringTo(to *session.Reader) (o *offer, gives []bool, reason, er
 	}
 	gives = make([]bool, len(o.trees))
 	for i := range o.act.Chunks {
-		name := o.act.Chunks[i].Collection
-		gives[i] = name == "" || to.Asks(name) && v.tree.Now(to.Device, entry.RightRead, name)
-		if gives[i] && len(o.trees[i].leaves) == 0 {
+		gives[i] = o.gives(i, to, v)
+		if name := o.act.Chunks[i].Collection; gives[i] && len(o.trees[i].leaves) == 0 {
 			return nil, nil, fmt.Errorf("collection %q at the checkpoint: %w", name, ErrNotHeld), nil
 		}
 	}
 	return o, gives, nil, nil
+}
+
+// gives reports whether a subtree is given to a reader.
+func (o *offer) gives(tree int, to *session.Reader, v *rightsView) bool {
+	name := o.act.Chunks[tree].Collection
+	return name == "" || to.Asks(name) && v.tree.Now(to.Device, entry.RightRead, name)
 }
 
 // encodedOffer is an offer as it is sent to those who are given the same subtrees. It is immutable.
@@ -308,14 +362,22 @@ func (t *txn) eachProof(ends vector, fn func(p []byte) error) error {
 	})
 }
 
-// Chunk implements session.Space.
+// Chunk implements session.Space. It looks at the subtree of the chunk alone: there may be as many
+// subtrees as chunks.
 func (e endpoint) Chunk(
 	to *session.Reader, checkpoint entry.Hash, id session.ChunkID,
 ) (content []byte, err error) {
 	err = e.view(func(t *txn) error {
-		o, gives, _, err := t.offeringTo(to)
+		if reason, err := t.mayRead(to.Device); reason != nil || err != nil {
+			return err
+		}
+		v, err := t.rights()
+		if err != nil {
+			return err
+		}
+		o, err := t.offeringBy(func(hz *horizon) (*offer, error) { return t.offerOf(hz, id.Tree) })
 		if err != nil || o == nil || o.horizon.hash != checkpoint || id.Tree >= len(o.trees) ||
-			!gives[id.Tree] || id.N >= len(o.trees[id.Tree].leaves) ||
+			!o.gives(id.Tree, to, v) || id.N >= len(o.trees[id.Tree].leaves) ||
 			id.N < o.act.Unchunked(id.Tree) {
 			return err
 		}

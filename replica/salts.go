@@ -107,3 +107,9 @@ func (t *txn) addUnsalted(missing map[string]uint32, hz *horizon) error {
 	}
 	return nil
 }
+
+// isUnsalted reports whether the salt of a collection at the horizon may be missing, given its act.
+func (t *txn) isUnsalted(number uint32, hz *horizon, act *entry.Checkpoint) (bool, error) {
+	gap, err := t.gap(number, hz.at.log)
+	return act.Salts > 0 && gap > 0 && gap < hz.at.seq, err
+}
