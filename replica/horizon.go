@@ -107,6 +107,17 @@ func parseHorizon(p []byte) (*horizon, error) {
 	return h, nil
 }
 
+// isTop returns the tops as a set. Each is the last covered entry of its log.
+func (h *horizon) isTop() map[spot]bool {
+	is := map[spot]bool{}
+	if h != nil {
+		for _, x := range h.tops {
+			is[x.spot] = true
+		}
+	}
+	return is
+}
+
 // covered reports whether the checkpoint covers the entry of a stamp.
 func (v vector) covered(s merge.Stamp) bool { return v[s.Log] > s.Seq && s != merge.Stamp{} }
 
@@ -142,10 +153,8 @@ func (t *txn) topsOf(covers vector) ([]top, error) {
 	if err != nil {
 		return nil, err
 	}
-	implied := func(at spot) bool {
-		return before != nil && at.seq < before.covers[at.log] &&
-			!slices.ContainsFunc(before.tops, func(x top) bool { return x.spot == at })
-	}
+	isTop := before.isTop()
+	implied := func(at spot) bool { return before.includes(at) && !isTop[at] }
 	p := &past{t: t, logs: map[uint32]reach{}}
 	for log, count := range covers {
 		last, err := t.lastContext(log, count-1)

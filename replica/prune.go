@@ -172,18 +172,42 @@ func (s *Space) pruneLogs() error {
 		}
 		return err
 	})
+	acts := &keptActs{}
 	for _, log := range logs {
 		if err != nil {
 			return err
 		}
-		err = s.inUpdate(func(t *txn) error { return t.pruneLog(log) })
+		err = s.inUpdate(func(t *txn) error { return t.pruneLog(log, acts) })
 	}
 	return err
 }
 
+// keptActs is the entries that are about rights, by log, as some transaction has read them: there
+// may be as many logs as acts.
+type keptActs struct {
+	version uint64 // of the rights
+	seqs    map[uint32][]uint64
+}
+
+// of returns the entries of a log that are about rights.
+func (k *keptActs) of(t *txn, log uint32) ([]uint64, error) {
+	version, err := t.rightsVersion()
+	if err != nil {
+		return nil, err
+	}
+	if k.seqs == nil || k.version != version {
+		k.version, k.seqs = version, map[uint32][]uint64{}
+		err = t.eachAct(func(at spot) error {
+			k.seqs[at.log] = append(k.seqs[at.log], at.seq)
+			return nil
+		})
+	}
+	return slices.Clone(k.seqs[log]), err
+}
+
 // pruneLog removes the entries of a log that the horizon covers. Those that are about rights stay,
 // and of the last one its hash and its time.
-func (t *txn) pruneLog(log uint32) error {
+func (t *txn) pruneLog(log uint32, acts *keptActs) error {
 	hz, err := t.horizonOf()
 	if err != nil {
 		return err
@@ -192,7 +216,7 @@ func (t *txn) pruneLog(log uint32) error {
 		return err
 	}
 	end := hz.covers[log]
-	keep, err := t.actsOf(log)
+	keep, err := acts.of(t, log)
 	if err != nil {
 		return err
 	}
@@ -227,17 +251,6 @@ func (t *txn) pruneLog(log uint32) error {
 		}
 	}
 	return t.pruneVoid(log, end)
-}
-
-// actsOf returns the entries of a log that are about rights.
-func (t *txn) actsOf(log uint32) (seqs []uint64, err error) {
-	err = t.eachAct(func(at spot) error {
-		if at.log == log {
-			seqs = append(seqs, at.seq)
-		}
-		return nil
-	})
-	return seqs, err
 }
 
 // stub keeps the hash and the time of an entry, and nothing else.

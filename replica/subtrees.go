@@ -70,7 +70,7 @@ type logRecord struct {
 // logRecords returns what a checkpoint keeps of the logs: for each its end, its genesis entry and
 // its control entries, except checkpoints, and which logs have seen its grants.
 func (t *txn) logRecords(hz *horizon) ([]chunk.Record, error) {
-	covers := hz.covers
+	covers, isTop := hz.covers, hz.isTop()
 	var all []chunk.Record
 	add := func(h *head, seq uint64) error {
 		stored, err := t.sent(h.number, seq)
@@ -84,9 +84,7 @@ func (t *txn) logRecords(hz *horizon) ([]chunk.Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		r := &logRecord{next: n, top: slices.ContainsFunc(hz.tops, func(x top) bool {
-			return x.log == number
-		})}
+		r := &logRecord{next: n, top: isTop[spot{number, n - 1}]}
 		if h.late < n {
 			r.late = h.late
 		}
