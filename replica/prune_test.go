@@ -349,3 +349,25 @@ func TestPrune_ofTheLastContext(t *testing.T) {
 	meet(t, a, guest)
 	agree(t, a, guest)
 }
+
+// Acts stay when their log is pruned, and their seals go, so many that follow each other are no run
+// any more: who lacks them starts from the checkpoint.
+func TestPrune_ofManyActsInARow(t *testing.T) {
+	a := newPeer(t, nil)
+	a.update(func(tx *stoat.Tx) error {
+		for i := range runEntries + 10 {
+			if err := a.space.Grant(tx, DeviceID{9, byte(i), byte(i >> 8)}, Write); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	renewPayer(a)
+	b := newPeer(t, a)
+	a.syncWith(b)
+	agree(t, a, b)
+	if !b.started() {
+		t.Error("it has not started from the checkpoint")
+	}
+	must(t, b.verify())
+}

@@ -195,11 +195,16 @@ func (t *txn) runFrom(h *head, first uint64) (*run, error) {
 	if !sealed { // a replica that started from a checkpoint lacks the seals that it covers
 		return nil, t.whyMissing(spot{h.number, first}, errNoSeal)
 	}
+	size := 0
 	for seq := first; seq <= last; seq++ {
+		if len(r.entries) == runEntries || size >= runBytes { // acts are here without their seals
+			return nil, t.whyMissing(spot{h.number, first}, errNoSeal)
+		}
 		sent, err := t.sent(h.number, seq)
 		if err != nil {
 			return nil, err
 		}
+		size += len(sent)
 		r.entries = append(r.entries, append([]byte{}, sent...))
 	}
 	return r, nil
