@@ -57,14 +57,14 @@ func (t *txn) leaveLate(changed map[string]bool) error {
 }
 
 // stillWanted returns the parts of a late entry without the changes that would undo what the
-// checkpoint covers, and without parts that it covers elsewhere.
+// checkpoint covers, and without parts that count elsewhere.
 func (t *txn) stillWanted(
 	o *orphan, at spot, hz *horizon, changed map[string]bool,
 ) ([]entry.Part, error) {
 	var wanted []entry.Part
 	for i := range o.entry.Parts {
 		part := &o.entry.Parts[i]
-		done, err := t.settledElsewhere(&o.origin, part)
+		done, err := t.countsElsewhere(&o.origin, part)
 		if err != nil {
 			return nil, err
 		}
@@ -95,6 +95,17 @@ func (t *txn) stillWanted(
 		}
 	}
 	return wanted, nil
+}
+
+// countsElsewhere reports whether a part counts in an origin that the horizon covers, or in any
+// repeat. A repeat of what the device has seen repeated would count besides it, once the next
+// checkpoint covers only one of them.
+func (t *txn) countsElsewhere(origin *entry.Last, part *entry.Part) (bool, error) {
+	done, err := t.settledElsewhere(origin, part)
+	if err == nil && !done {
+		done, err = t.repeated(origin, part)
+	}
+	return done, err
 }
 
 // wanted reports whether a change by a late entry is made again.

@@ -250,3 +250,42 @@ func TestRepeats_ofARevokedDeviceBehindACheckpoint(t *testing.T) {
 		}
 	}
 }
+
+// What a device has not seen of a checkpoint, another one adopts, and a second checkpoint covers
+// that. When the device learns of all of it at once, it issues nothing again.
+func TestRepeats_ofWhatWasAdoptedBetweenTwoCheckpoints(t *testing.T) {
+	a := newPeer(t, nil)
+	a.allow()
+	b, c := newPeer(t, a), newGuest(t, a)
+	ids := int64(1)
+	inTurn := func() {
+		for range 2 {
+			for _, p := range []*peer{b, a} {
+				ids++
+				p.put(task{ID: ids})
+				meet(t, a, b)
+			}
+		}
+	}
+	a.put(task{ID: 1, Votes: 1})
+	meet(t, a, c)
+	inTurn()
+	c.edit(func(v *task) { v.Votes += 10 })
+	must(t, a.checkpoint())
+	inTurn()
+	must(t, a.load(c.export(nil)))
+	a.update(func(tx *stoat.Tx) error {
+		_, err := a.space.Adopt(tx, c.logID(), 0, 10)
+		return err
+	})
+	inTurn()
+	must(t, a.checkpoint())
+	inTurn()
+	if n := a.checkpoints(); n != 2 || a.get(1).Votes != 11 {
+		t.Fatalf("%d checkpoints, %d votes", n, a.get(1).Votes)
+	}
+	gather(t, a, b, c)
+	if got := c.get(1).Votes; got != 11 {
+		t.Errorf("%d votes instead of 11", got)
+	}
+}
