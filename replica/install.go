@@ -54,8 +54,8 @@ func (in *installation) run() error {
 		in.next.number = in.before.number + 1
 	}
 	for _, step := range []func() error{t.replayMarked, in.readLogs, in.checkLogs, in.takeBranch,
-		in.placeLogs, in.compareDeleted, in.settleOwn, in.passGaps, in.replaceLogs,
-		in.replaceActs, in.replaceStates, in.goOn} {
+		in.placeLogs, in.compareDeleted, in.settleOwn, in.forgetVoid, in.passGaps,
+		in.replaceLogs, in.replaceActs, in.replaceStates, in.goOn} {
 		if err := step(); err != nil {
 			return err
 		}

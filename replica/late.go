@@ -134,6 +134,13 @@ func (t *txn) wanted(collection uint32, change *entry.Record, at spot, hz *horiz
 		if !hz.covers.covered(merge.Stamp{Log: s.log, Seq: s.seq, Time: 1}) {
 			continue
 		}
+		counted, err := t.counted(s, c.name)
+		if err != nil {
+			return false, err
+		}
+		if !counted {
+			continue
+		}
 		existed = true
 		time, err := t.timeOf(s)
 		if errors.Is(err, ErrPruned) {
@@ -152,4 +159,44 @@ func (t *txn) wanted(collection uint32, change *entry.Record, at spot, hz *horiz
 		return !unseen, nil
 	}
 	return !existed || len(base.Alive) > 0, nil
+}
+
+// counted reports whether an entry counts about a collection, as far as that is known: what was
+// pruned does.
+func (t *txn) counted(at spot, collection string) (bool, error) {
+	v, err := t.voided(at.log, at.seq)
+	if err != nil || v.parts() == 0 {
+		return err == nil, err
+	}
+	e, err := t.entry(at.log, at.seq)
+	if err != nil {
+		return true, unlessPruned(err)
+	}
+	for i := range e.Parts {
+		if e.Parts[i].Group == collection && !v.parts().has(i) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// forgetVoid removes from the touch index what does not count of the entries that the checkpoint
+// covers, as long as they are here: wanted would take it for changes.
+func (in *installation) forgetVoid() error {
+	t := in.t
+	return t.eachVoid(func(at spot, v *voided) (bool, error) {
+		if at.seq >= in.next.covers[at.log] {
+			return true, nil
+		}
+		e, changes, err := t.changesOf(at.log, at.seq)
+		if err != nil {
+			return true, unlessPruned(err)
+		}
+		for i := range changes {
+			if !v.parts().has(i) {
+				changes[i] = &entry.Changes{}
+			}
+		}
+		return true, t.unindex(at.log, at.seq, e.Parts, changes)
+	})
 }

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -75,5 +76,57 @@ func TestLate_deviceMakesItsChangesAgain(t *testing.T) {
 	agreeAfter(t, a, b, c)
 	if b.get(31) == nil {
 		t.Error("the device cannot go on")
+	}
+}
+
+// A record of a device that comes late is made again for a second checkpoint, too, though that covers
+// the first entry about it, which does not count.
+func TestLate_forTwoCheckpoints(t *testing.T) {
+	for _, pruned := range []bool{false, true} {
+		lateTwice(t, pruned)
+	}
+}
+
+func lateTwice(t *testing.T, pruned bool) {
+	t.Helper()
+	a := newPeer(t, nil)
+	a.allow()
+	b, c := newPeer(t, a), newGuest(t, a)
+	ids := int64(1)
+	inTurn := func() {
+		for range 4 {
+			ids++
+			a.put(task{ID: ids})
+			meet(t, a, b)
+			b.put(task{ID: ids})
+			meet(t, a, b)
+		}
+	}
+	a.put(task{ID: 1, Votes: 1})
+	meet(t, a, c)
+	inTurn()
+	c.update(func(tx *stoat.Tx) error {
+		err := c.tasks.Put(tx, &task{ID: 100, Title: "new"})
+		if err != nil {
+			return err
+		}
+		return c.tasks.Update(tx, 1, func(v *task) error { v.Votes += 10; return nil })
+	})
+	must(t, a.checkpoint())
+	inTurn()
+	must(t, a.load(c.export(nil)))
+	must(t, c.load(b.export(nil)))
+	inTurn()
+	must(t, a.checkpoint())
+	inTurn()
+	if n := a.checkpoints(); n != 2 {
+		t.Fatalf("%d checkpoints", n)
+	}
+	if pruned {
+		must(t, errors.Join(a.space.Prune(), b.space.Prune()))
+	}
+	gather(t, a, b, c)
+	if v := a.get(1); v.Votes != 11 || a.get(100) == nil {
+		t.Errorf("pruned %v: %d votes, and the new record is %v", pruned, v.Votes, a.get(100))
 	}
 }
