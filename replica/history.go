@@ -2,6 +2,7 @@ package replica
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat"
@@ -51,6 +52,9 @@ func (v *Snapshot) history(
 		return err
 	}
 	touches, err := v.t.touching(c, encoded)
+	if err == nil {
+		touches, err = v.t.unprunable(touches)
+	}
 	if err != nil {
 		return err
 	}
@@ -68,6 +72,19 @@ func (v *Snapshot) history(
 		}
 	}
 	return nil
+}
+
+// unprunable returns the entries that stay when a Prune ends that has begun.
+func (t *txn) unprunable(touches []spot) ([]spot, error) {
+	hz, err := t.horizonOf()
+	if err != nil {
+		return nil, err
+	}
+	pruned, err := t.pruned(hz)
+	if err != nil || !pruned {
+		return touches, err
+	}
+	return slices.DeleteFunc(touches, hz.includes), nil
 }
 
 // revision returns what an entry did to a record, which it touches.

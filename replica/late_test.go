@@ -79,8 +79,8 @@ func TestLate_deviceMakesItsChangesAgain(t *testing.T) {
 	}
 }
 
-// A record of a device that comes late is made again for a second checkpoint, too, though that covers
-// the first entry about it, which does not count.
+// A record of a device that comes late is made again for a second checkpoint, too, though that
+// covers the first entry about it, which does not count.
 func TestLate_forTwoCheckpoints(t *testing.T) {
 	for _, pruned := range []bool{false, true} {
 		lateTwice(t, pruned)

@@ -99,3 +99,36 @@ func TestCrash_whilePruning(t *testing.T) {
 	})
 	t.Logf("trust: %d crash points", played.Points())
 }
+
+// While entries are pruned, History shows what stays.
+func TestPrune_keepsHistoryReadable(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	for i := range int32(4) {
+		a.put(task{ID: 1, Votes: i})
+		meet(t, a, b)
+		b.put(task{ID: 2, Votes: i})
+		meet(t, a, b)
+	}
+	must(t, a.checkpoint())
+	for range 2 {
+		meet(t, a, b)
+		b.edit(func(v *task) { v.Votes++ })
+	}
+	meet(t, a, b)
+	must(t, a.space.verifyHorizon())
+	must(t, a.space.pruneLogs())
+	must(t, a.db.View(func(tx *stoat.Tx) error {
+		n := 0
+		for _, err := range a.space.History(tx, "tasks", int64(1)) {
+			if err != nil {
+				return err
+			}
+			n++
+		}
+		if a.checkpoints() != 1 || n < 2 {
+			t.Errorf("%d checkpoints, %d revisions", a.checkpoints(), n)
+		}
+		return nil
+	}))
+}
