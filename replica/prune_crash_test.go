@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/testing/torture/crash"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
