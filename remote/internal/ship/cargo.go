@@ -38,7 +38,7 @@ type cargo struct {
 	sent   map[upload]bool // files that are in the store, and perhaps not in the version there
 
 	ripe  <-chan time.Time // has an item once the files have waited for long enough, the loop's
-	tries int              // how often in a row files could not be stored, storeHeld's
+	tries int              // how often in a row no file could be stored, storeHeld's
 }
 
 // edit returns what leads from a version to the one whose files are stored; nil if there is none.

@@ -117,7 +117,7 @@ func (s *Shipper) storeOnce(ctx context.Context, held *engine.Held, u upload) er
 	if c.sent == nil {
 		c.sent = map[upload]bool{}
 	}
-	c.sent[u] = true
+	c.sent[u], c.tries = true, 0
 	return nil
 }
 
