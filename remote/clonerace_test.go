@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -127,6 +128,34 @@ func TestClone_isOpenedWhileItIsDetached(t *testing.T) {
 	h.wantAt(t, "the reader", r.DB, 30)
 	if armed.Load() {
 		t.Error("the pin was not asked for")
+	}
+	ok(t, db.Close())
+}
+
+// TestClone_thatMayHaveBeenDetachedIsNotCalledUnpinned has a clone be detached before its pin is
+// asked for, and the clone's store fail then.
+func TestClone_thatMayHaveBeenDetachedIsNotCalledUnpinned(t *testing.T) {
+	parent, h := memstore.New(), newHistory(t, 58)
+	written(t, h, parent, tuned.Sizes()[1], 30)
+	clone, own := mustClone(t, parent)
+	db := mustOpen(t, clone, memfs.New())
+	var armed, down atomic.Bool
+	armed.Store(true)
+	lender := at(parent, faultstore.Get, "pin/", &armed, func() {
+		_, err := db.Detach(t.Context())
+		ok(t, err)
+		down.Store(true)
+	})
+	client := faultstore.NewServer(own).Client(func(faultstore.Request) faultstore.Fate {
+		if down.Load() {
+			return faultstore.Failed
+		}
+		return faultstore.Answered
+	})
+	o := impatient()
+	_, err := remote.OpenReader(t.Context(), remote.CloneStore(client, lender), "", &o)
+	if wantErr(t, err, faultstore.ErrFailed); errors.Is(err, remote.ErrUnpinned) {
+		t.Errorf("error %v, though the clone needs no pin", err)
 	}
 	ok(t, db.Close())
 }

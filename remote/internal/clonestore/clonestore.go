@@ -64,7 +64,11 @@ func (s *Store) Lend(ctx context.Context, clone *history.Log, state *object.Stat
 		return err
 	}
 	// The parent need not be there, nor keep anything, if the clone has been detached meanwhile.
-	if end, endErr := clone.End(ctx); endErr == nil && end.Origin == nil && end.IsClone() {
+	end, endErr := clone.End(ctx)
+	switch {
+	case endErr != nil:
+		return fmt.Errorf("look whether the clone needs its parent: %w", endErr)
+	case end.Origin == nil && end.IsClone():
 		s.Return()
 		return nil
 	}
