@@ -151,6 +151,12 @@ var steps = []step{
 		},
 	},
 	{
+		name: "everything at once", dir: here, args: "./stress -stress.seed SEED",
+		level: [levels]string{
+			"-stress.for 20s", "-stress.for 2m", "-stress.for 30m -stress.retention 10s",
+		},
+	},
+	{
 		name: "a bank", dir: here, args: "./soak -soak.seed SEED",
 		level: [levels]string{"-soak.for 10s", "-soak.for 1m", "-soak.for 30m"},
 	},
