@@ -164,3 +164,44 @@ func TestServer_isRefilled(t *testing.T) {
 		t.Error("the log of the server forks")
 	}
 }
+
+// One copy of a folder writes what it does not seal, and meets what the other one has sealed there.
+// Then a checkpoint covers the log far beyond, and is pruned by: nothing of the first is lost.
+func TestCopiedFolder_behindACheckpointOfTheOther(t *testing.T) {
+	for _, shares := range []bool{false, true} {
+		dir, other := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "copy")
+		a := newPeerIn(t, dir)
+		a.allow()
+		third := newPeer(t, a)
+		a.put(task{ID: 1, Votes: 1})
+		meet(t, a, third)
+		third.put(task{ID: 2})
+		meet(t, a, third)
+		if shares { // what is not sealed when the folder is copied
+			a.put(task{ID: 3})
+		}
+		must(t, a.db.Close())
+		must(t, os.CopyFS(other, os.DirFS(dir)))
+		one, two := a.copyIn(dir), a.copyIn(other)
+		for _, votes := range []int32{10, 100, 1000} {
+			one.edit(func(v *task) { v.Votes += votes })
+		}
+		if !shares {
+			two.put(task{ID: 3})
+		}
+		meet(t, two, third)
+		must(t, one.load(third.export(nil)))
+		for i := range int64(6) {
+			third.put(task{ID: 10 + i})
+			meet(t, two, third)
+			two.put(task{ID: 20 + i})
+			meet(t, two, third)
+		}
+		pruneBoth(t, two, third)
+		gather(t, third, two, one)
+		if v := third.get(1); v.Votes != 1111 || !one.started() {
+			t.Errorf("shares %v: %d votes instead of 1111; from the checkpoint: %v", shares, v.Votes,
+				one.started())
+		}
+	}
+}

@@ -37,6 +37,7 @@ type coveredLog struct {
 	logRecord
 	head    *head
 	device  DeviceID
+	branch  uint64 // of the database that began the log
 	genesis []byte
 	acts    map[uint64]*rights.Fact
 	stored  map[uint64][]byte // the acts as they are sent
@@ -143,7 +144,7 @@ func (l *coveredLog) begin(s *Space, id entry.Hash, stored []byte) error {
 	if err != nil {
 		return invalid("the genesis entry of log %s: %w", id, err)
 	}
-	l.device, l.genesis = g.Device, stored
+	l.device, l.branch, l.genesis = g.Device, g.Branch, stored
 	return nil
 }
 

@@ -183,8 +183,9 @@ func (in *installation) settleOwn() error {
 
 // coversOrigin reports whether the checkpoint covers an origin, and not another entry in its place.
 // What a device had not sealed in a log when it began another one, and repeats there, is not here
-// any more. If the checkpoint covers the log beyond that, and no fork is known, a copy of the
-// database has sealed it.
+// any more. If the checkpoint covers the log beyond that, and no fork is known, the database of
+// which this one is a backup has sealed it. A copy of the folder, which goes on in the same branch,
+// may have sealed something else, so that is issued again: it counts twice rather than not at all.
 func (in *installation) coversOrigin(origin *entry.Last, device DeviceID) (bool, error) {
 	if origin == nil {
 		return false, nil
@@ -203,7 +204,7 @@ func (in *installation) coversOrigin(origin *entry.Last, device DeviceID) (bool,
 	case origin.Seq == log.next-1:
 		return origin.Hash == log.hash, nil
 	}
-	return log.device == device, nil
+	return log.device == device && log.branch != in.t.space.branch, nil
 }
 
 // voidInOrigin reports whether a part does not count in an origin that is here.

@@ -238,17 +238,23 @@ func TestRestore_behindACheckpointOfWhatWasNotSealed(t *testing.T) {
 				p.put(task{ID: 3})
 				meet(t, a, b)
 			}
-			must(t, a.checkpoint())
-			meet(t, a, b)
-			b.put(task{ID: 4})
-			meet(t, a, b)
-			for _, p := range []*peer{a, b} {
-				must(t, p.space.Prune())
-			}
+			pruneBoth(t, a, b)
 			gather(t, b, a, restored)
 			if v := b.get(1); v.Votes != votes {
 				t.Errorf("writes %v, told %v: %d votes instead of %d", writes, told, v.Votes, votes)
 			}
 		}
+	}
+}
+
+// pruneBoth prunes two replicas by a checkpoint of the first one.
+func pruneBoth(t *testing.T, a, b *peer) {
+	t.Helper()
+	must(t, a.checkpoint())
+	meet(t, a, b)
+	b.put(task{ID: 4})
+	meet(t, a, b)
+	for _, p := range []*peer{a, b} {
+		must(t, p.space.Prune())
 	}
 }
