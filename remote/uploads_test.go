@@ -186,3 +186,46 @@ func TestUploads_areTriedAgainAtLittleCost(t *testing.T) {
 		ok(t, db.Close())
 	})
 }
+
+// TestUploads_endOnceThereIsAnotherWriter has a machine whose files the store does not take, and
+// then nothing, until the next one is the writer, which deletes once what the one before has left.
+func TestUploads_endOnceThereIsAnotherWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shut, away atomic.Bool
+		server := faultstore.NewServer(memstore.New())
+		client := server.Client(func(r faultstore.Request) faultstore.Fate {
+			switch {
+			case away.Load():
+				return faultstore.Unavailable
+			case shut.Load() && r.Op == faultstore.Put:
+				return faultstore.Failed
+			}
+			return faultstore.Answered
+		})
+		db, err := open(t, client, memfs.New(), quick(), engine.Tuning{})
+		ok(t, err)
+		shut.Store(true)
+		ok(t, db.Put([]byte("a"), nil))
+		ok(t, db.Flush())
+		<-time.After(time.Minute)
+		away.Store(true)
+		next, err := open(t, server.Client(nil), memfs.New(), quick(), engine.Tuning{})
+		ok(t, err)
+		<-time.After(time.Minute)
+		shut.Store(false)
+		puts := client.Count(faultstore.Put)
+		away.Store(false)
+		<-time.After(time.Hour / 2)
+		if n := client.Count(faultstore.Put) - puts; n > 0 {
+			t.Errorf("%d files were sent", n)
+		}
+		wantErr(t, db.Status().Ended, remote.ErrFenced)
+		requests := client.Count()
+		<-time.After(time.Hour / 2)
+		if n := client.Count() - requests; n > 0 {
+			t.Errorf("%d requests were made by one that is not the writer", n)
+		}
+		_ = db.Close() // it is fenced
+		ok(t, next.Close())
+	})
+}

@@ -2,6 +2,7 @@ package ship
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -98,16 +99,26 @@ func (s *Shipper) load(ctx context.Context) {
 	if c.busy || c.held == nil || c.stored || !c.free && s.counted <= c.after {
 		return
 	}
+	if s.whyEnded() != nil {
+		return // nobody would delete them
+	}
 	c.busy = true
 	held, files := c.held, c.files
 	s.running.Go(func() { s.storeHeld(ctx, held, files) })
 }
 
 // storeHeld tries to store the files of the version that is held; one call at a time. If it cannot,
-// it waits before the next try.
+// it waits before the next try, which asks whether this is still the writer: while the store did
+// not answer, another one may have deleted what this one has left, and does so once.
 func (s *Shipper) storeHeld(ctx context.Context, held *engine.Held, files []upload) {
 	c := &s.cargo
-	err := s.storeFiles(ctx, held, files)
+	var err error
+	if c.tries > 0 {
+		err = s.confirmOnce(ctx)
+	}
+	if err == nil || errors.Is(err, history.ErrMoved) { // the log has gone on, so the store answers
+		err = s.storeFiles(ctx, held, files)
+	}
 	if c.tries++; err != nil {
 		s.note(err)
 		retry.Sleep(ctx, retry.BackOff(c.tries), nil)

@@ -146,7 +146,7 @@ func madeAt(at uint64, stored, now time.Time) time.Time {
 func (s *Shipper) tidy(ctx context.Context) {
 	c := &s.collector
 	for retry.Sleep(ctx, min(max(s.config.Retention/8, time.Second), time.Hour), nil) {
-		if c.begin(ctx) != nil {
+		if s.whyEnded() != nil || c.begin(ctx) != nil {
 			return
 		}
 		due := time.Now().After(c.next) && s.mayFind()

@@ -81,9 +81,7 @@ func (s *Shipper) evict(ctx context.Context) error {
 // mayEvict reports whether this is still the writer: another one may delete what only the folder
 // names.
 func (s *Shipper) mayEvict() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ended == nil && !s.closing.Load()
+	return s.whyEnded() == nil && !s.closing.Load()
 }
 
 // surplus returns the files to remove next: the oldest ones, as many as it takes. The files that

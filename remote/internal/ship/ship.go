@@ -307,6 +307,13 @@ func (s *Shipper) end(err error) {
 	s.moveLocked()
 }
 
+// whyEnded returns why nothing is shipped any more; nil while it is.
+func (s *Shipper) whyEnded() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
 func (s *Shipper) moveLocked() {
 	close(s.moved)
 	s.moved = make(chan struct{})

@@ -109,6 +109,9 @@ func (s *Shipper) storeOnce(ctx context.Context, held *engine.Held, u upload) er
 	case s.closing.Load():
 		return engine.ErrClosed
 	}
+	if ended := s.whyEnded(); ended != nil {
+		return ended
+	}
 	if err := s.storeFile(ctx, held, u); err != nil {
 		return err
 	}
