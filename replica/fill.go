@@ -110,10 +110,13 @@ func (a *incoming) fill(t *txn, h *head, v *verified) error {
 	whole.Parts = slices.Clone(stored.Parts)
 	filled := partSet(0)
 	for i := range stored.Parts {
-		if stored.Parts[i].Withheld != nil && given.Parts[i].Withheld == nil {
+		if given.Parts[i].Withheld != nil {
+			continue
+		}
+		a.noteFilled(h, given.Parts[i].Group) // it may be here, and the gap still before it
+		if stored.Parts[i].Withheld != nil {
 			whole.Parts[i] = given.Parts[i]
 			filled |= 1 << i
-			a.noteFilled(h, given.Parts[i].Group)
 		}
 	}
 	if filled == 0 {
@@ -185,7 +188,7 @@ func (t *txn) takeFilled(
 	return nil
 }
 
-// noteFilled notes that content of a collection has arrived that a log lacked.
+// noteFilled notes that content of a collection has arrived that a log may have lacked.
 func (a *incoming) noteFilled(h *head, collection string) {
 	if a.filled == nil {
 		a.filled = map[uint32]map[string]bool{}

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
@@ -180,4 +181,44 @@ func TestLacks_costNoMoreEachWhenTheyAreMany(t *testing.T) {
 			t.Errorf("%s: %.0f allocations at 200 collections, and %.0f at 2000", c.what, c.few, c.many)
 		}
 	}
+}
+
+// A gap that was left where content has arrived, as versions did that moved no gap when the end of
+// the run that filled it had to wait, is moved when the content comes again.
+func TestLacks_nothingOfWhatIsHere(t *testing.T) {
+	a := newPeer(t, nil)
+	a.allow()
+	p := newPartialPeer(t, a, "others")
+	a.put(task{ID: 1})
+	a.put(task{ID: 2})
+	a.syncWith(p)
+	p.reopen([]string{})
+	gaps := map[uint32]uint64{}
+	read := func(t *txn) error {
+		number, err := t.collectionNumber("tasks")
+		if err != nil {
+			return err
+		}
+		return t.eachGap(number, func(h *head, seq uint64) error { gaps[h.number] = seq; return nil })
+	}
+	p.inTx(read)
+	a.syncWith(p)
+	if len(gaps) != 1 || len(p.withheld()) > 0 {
+		t.Fatalf("it had the gaps %v, and lacks %v", gaps, p.withheld())
+	}
+	p.inTx(func(t *txn) error {
+		number, err := t.collectionNumber("tasks")
+		if err == nil {
+			err = t.setLacking("tasks", number, true)
+		}
+		for log, seq := range gaps {
+			err = errors.Join(err, t.meta.Put(gapKey(number, log), binary.AppendUvarint(nil, seq)))
+		}
+		return err
+	})
+	a.syncWith(p)
+	if got := p.withheld(); len(got) > 0 {
+		t.Errorf("it lacks %v", got)
+	}
+	agree(t, a, p)
 }
