@@ -300,18 +300,18 @@ func (t *txn) forkOfStored(v *verified) (*claim, error) {
 		}
 		stored, err := t.hashOf(number, seq)
 		if err != nil {
-			return nil, err
+			return nil, unlessPruned(err)
 		}
 		if stored == v.hashes[i] {
 			continue
 		}
 		prev, err := t.hashOf(number, seq-1)
 		if err != nil || prev != (branchEntry{v, i}).prev() {
-			return nil, err
+			return nil, unlessPruned(err)
 		}
 		r, err := t.runFrom(h, seq)
-		if err != nil {
-			return nil, err
+		if err != nil { // what a checkpoint covers counts, whatever forks from it
+			return nil, unlessPruned(err)
 		}
 		return t.claim(v.log, seq, prev, fork.Side{Entries: r.entries, Seal: r.seal},
 			branchEntry{v, i}.side())
