@@ -81,7 +81,7 @@ func (t *txn) rights() (*rightsView, error) {
 		return nil, err
 	} else if v.held, err = t.readHeld(); err != nil {
 		return nil, err
-	} else {
+	} else if !t.rightsChanged { // or else it may never be committed
 		s.mu.Lock()
 		s.rights = &knownRights{version, v.tree, v.held, v.lacks}
 		s.mu.Unlock()

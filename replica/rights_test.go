@@ -164,3 +164,30 @@ func TestEndorse_refusesWhatIsNoAct(t *testing.T) {
 		}
 	}
 }
+
+// What a transaction that fails did about rights is gone with it, also if others reach its version
+// in another way.
+func TestRights_ofAFailedTransactionAreForgotten(t *testing.T) {
+	root := newPeer(t, nil)
+	guest := newGuest(t, root)
+	failed := errors.New("it fails")
+	err := root.db.Update(func(tx *stoat.Tx) error {
+		if err := root.space.Grant(tx, guest.space.device.ID(), Write); err != nil {
+			return err
+		}
+		n, err := root.space.in(tx)
+		if err != nil {
+			return err
+		}
+		n.rightsView = nil // as it is when the acts of a checkpoint have replaced others
+		_, err = n.rights()
+		return errors.Join(err, failed)
+	})
+	if !errors.Is(err, failed) {
+		t.Fatal(err)
+	}
+	root.inTx(func(n *txn) error { return n.renewRights() }) // as when something is withheld
+	if all := root.grantsTo(guest); len(all) > 0 {
+		t.Errorf("a grant that was never committed holds: %v", all)
+	}
+}

@@ -131,6 +131,6 @@ func (t *txn) putRightsVersion(version uint64) error {
 	if err != nil {
 		return err
 	}
-	s.acts = version
+	s.acts, t.rightsChanged = version, true
 	return t.putFacts(s)
 }

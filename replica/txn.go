@@ -173,6 +173,8 @@ type txn struct {
 	sidecar    []byte // buffer
 	scratch    *scratch
 
+	rightsChanged bool // their version is not committed yet
+
 	holdings *holdings         // nil: not read
 	lacking  map[string]uint32 // what is missing, if the transaction has changed that; else nil
 	arrived  arrivals
