@@ -64,6 +64,9 @@ func (t *txn) judgeLateAgain(last spot) error {
 // computes again what depends on them, except what other logs did meanwhile. Gone is what others
 // may have seen through them and have not any more, or nil if that is not known.
 func (t *txn) moveCut(h *head, first, end uint64, gone *lost) error {
+	if _, err := t.rights(); err != nil { // by the cut that was there before
+		return err
+	}
 	from, err := t.timeOf(spot{h.number, first})
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 )
 
@@ -52,5 +54,31 @@ func TestCut_judgesLateAgain(t *testing.T) {
 		}
 		agreeWithModel(t, p)
 		p.checkVoids()
+	}
+}
+
+// A cut takes back a revocation, and what that made void counts again, also if the transaction that
+// cuts the log is the first one to ask for the rights.
+func TestCut_isTheFirstToAskForTheRights(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		p := newPeer(t, nil)
+		f, w := newForger(p), newStranger(p, 1)
+		p.update(func(tx *stoat.Tx) error { return p.space.Grant(tx, w.device(), Write) })
+		p.now = noon.Add(time.Hour)
+		w.add(seeing(t, titling(1, 1, "granted"), p))
+		revoke := &entry.Act{Revoke: &entry.Revoke{Grant: p.grants()[0].ID.head()}}
+		f.add(seeing(t, at(2, revoke.Entry()), p))
+		p.take(f.run, w.run)
+		if got := p.get(1); got != nil {
+			t.Fatalf("before the cut, the record is %+v", got)
+		}
+		if !known {
+			p.space.rights = nil
+		}
+		p.cutAt(f, 1)
+		if got := p.get(1); got == nil || got.Title != "granted" {
+			t.Errorf("rights known %t: the record is %+v", known, got)
+		}
+		agreeWithModel(t, p)
 	}
 }
