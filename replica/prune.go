@@ -60,9 +60,22 @@ func (s *Space) inUpdate(fn func(t *txn) error) error {
 // verifyHorizon compares the state at the checkpoint with the checkpoint's root, unless it was
 // done.
 func (s *Space) verifyHorizon() error {
-	var hz *horizon
+	for {
+		hz, key, err := s.compareHorizon()
+		if key == "" {
+			return err
+		}
+		if noted, failed := s.noteCompared(hz, key); noted || failed != nil {
+			return cmp.Or(failed, err)
+		}
+	}
+}
+
+// compareHorizon compares the state at the horizon with the root of its checkpoint. It returns the
+// key under which that is to be noted, empty for nothing.
+func (s *Space) compareHorizon() (hz *horizon, key string, err error) {
 	verified := false
-	err := s.db.View(func(tx *stoat.Tx) error {
+	err = s.db.View(func(tx *stoat.Tx) error {
 		t, err := s.in(tx)
 		if err != nil {
 			return err
@@ -78,18 +91,13 @@ func (s *Space) verifyHorizon() error {
 		}
 		return t.compareRoots(hz)
 	})
-	key := keyVerified
-	if errors.Is(err, ErrMismatch) {
+	switch {
+	case errors.Is(err, ErrMismatch):
 		key = keyMismatch
-	} else if err != nil || hz == nil || verified {
-		return err
+	case err == nil && hz != nil && !verified:
+		key = keyVerified
 	}
-	return cmp.Or(s.inUpdate(func(t *txn) error {
-		if key == keyVerified {
-			return t.noteVerified(hz)
-		}
-		return t.meta.Put([]byte(key), hz.hash[:])
-	}), err)
+	return hz, key, err
 }
 
 // needless returns nil if no content is missing of what a horizon covers that this replica holds

@@ -133,3 +133,38 @@ func TestPrune_keepsHistoryReadable(t *testing.T) {
 		return nil
 	}))
 }
+
+// The horizon moves, and is pruned, while a Prune compares the one before. That notes nothing.
+func TestPrune_notesNoHorizonThatHasPassed(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	checkpoint := func() {
+		a.edit(func(v *task) { v.Votes++ })
+		agreeAfter(t, a, b)
+		must(t, a.checkpoint())
+		agreeAfter(t, a, b)
+	}
+	a.put(task{ID: 1})
+	checkpoint()
+	passed, key, err := a.space.compareHorizon()
+	if err != nil || key != keyVerified {
+		t.Fatalf("got %q, %v", key, err)
+	}
+	checkpoint()
+	if a.checkpoints() != 2 {
+		t.Fatal("the second checkpoint does not count")
+	}
+	must(t, a.space.Prune())
+	_, err = a.space.noteCompared(passed, key)
+	must(t, err)
+	a.inTx(func(n *txn) error {
+		hz, err := n.horizonOf()
+		if err != nil {
+			return err
+		}
+		if pruned, err := n.pruned(hz); err != nil || !pruned {
+			t.Errorf("what was pruned counts as present: %v", err)
+		}
+		return nil
+	})
+}

@@ -162,3 +162,19 @@ func (t *txn) noteVerified(hz *horizon) error {
 	return errors.Join(t.meta.DeleteRange(stoat.Prefix([]byte(prefixHorizons))),
 		t.meta.Put([]byte(keyVerified), hz.hash[:]), t.passHorizon(hz.covers))
 }
+
+// noteCompared notes what comparing a horizon has shown, unless there is another one by now.
+func (s *Space) noteCompared(hz *horizon, key string) (noted bool, err error) {
+	err = s.inUpdate(func(t *txn) error {
+		now, err := t.horizonOf()
+		if err != nil || now == nil || now.hash != hz.hash {
+			return err
+		}
+		noted = true
+		if key == keyVerified {
+			return t.noteVerified(hz)
+		}
+		return t.meta.Put([]byte(key), hz.hash[:])
+	})
+	return noted, err
+}
