@@ -1,18 +1,12 @@
 package replica
 
-import "github.com/stoatdb/stoat"
-
 // advance makes a checkpoint the horizon. It keeps the states that it is about, and replays the
 // records that other entries touch.
 func (t *txn) advance(c *candidate, next *horizon) error {
 	if err := t.replayMarked(); err != nil { // what was to be replayed under the old one
 		return err
 	}
-	bases, err := t.bases()
-	if err != nil {
-		return err
-	}
-	if err := bases.DeleteRange(stoat.Range{Start: baseKey(next.number, 0, nil)}); err != nil {
+	if err := t.dropBases(next.number); err != nil { // of this one, if it is its own, or of a rival
 		return err
 	}
 	if err := t.uncut(next.covers); err != nil {
@@ -27,8 +21,7 @@ func (t *txn) advance(c *candidate, next *horizon) error {
 	if err := t.settleVerdicts(next.covers); err != nil {
 		return err
 	}
-	old := stoat.Range{End: baseKey(next.number, 0, nil)}
-	if err := bases.DeleteRange(old); err != nil {
+	if err := t.dropBasesBefore(next.number); err != nil {
 		return err
 	}
 	if err := t.putHorizon(next); err != nil {

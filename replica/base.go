@@ -142,13 +142,22 @@ func (t *txn) putBases(covers vector, number uint64) error {
 	return t.putBasesOf(covers, number, nil)
 }
 
-// dropBases removes the states that are stored for a checkpoint with a number.
+// dropBases removes the states that are stored for checkpoints from a number on.
 func (t *txn) dropBases(number uint64) error {
 	bases, err := t.bases()
 	if err != nil {
 		return err
 	}
 	return bases.DeleteRange(stoat.Range{Start: baseKey(number, 0, nil)})
+}
+
+// dropBasesBefore removes the states that are stored for checkpoints before a number.
+func (t *txn) dropBasesBefore(number uint64) error {
+	bases, err := t.bases()
+	if err != nil {
+		return err
+	}
+	return bases.DeleteRange(stoat.Range{End: baseKey(number, 0, nil)})
 }
 
 // putBasesOf is putBases for some collections; nil stands for all.
@@ -259,9 +268,5 @@ func (t *txn) rebase() error {
 		}
 		t.horizon = hz
 	}
-	bases, err := t.bases()
-	if err != nil {
-		return err
-	}
-	return bases.DeleteRange(stoat.Range{End: baseKey(present.number, 0, nil)})
+	return t.dropBasesBefore(present.number)
 }

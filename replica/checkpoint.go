@@ -134,6 +134,9 @@ func (t *txn) newCheckpoint(before, next *horizon) (*entry.Checkpoint, salts, er
 	if err := t.replayMarked(); err != nil {
 		return nil, nil, err
 	}
+	if err := t.dropBases(next.number); err != nil { // of one that was voted down
+		return nil, nil, err
+	}
 	if err := t.markBeyond(next.covers); err != nil {
 		return nil, nil, err
 	}

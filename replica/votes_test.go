@@ -70,6 +70,45 @@ func TestVotes_decideBetweenRivals(t *testing.T) {
 	}
 }
 
+// What a device has stored for a checkpoint that was voted down is not in the one that it makes next.
+func TestVotes_againstACheckpointLeaveNothingOfIt(t *testing.T) {
+	peers := known(t, 3)
+	a, b := peers[0], peers[1]
+	for _, p := range []*peer{a, b} {
+		p.edit(func(v *task) { v.Title = "not covered by " + p.space.device.ID().String() })
+		p.put(task{ID: 9})
+	}
+	must(t, errors.Join(a.checkpoint(), b.checkpoint()))
+	meet(t, a, b)
+	a.put(task{ID: 4})
+	b.put(task{ID: 5})
+	for range 2 {
+		agreeAfter(t, peers...)
+		for _, p := range peers {
+			p.put(task{ID: 6})
+		}
+	}
+	agreeAfter(t, peers...)
+	if len(a.covered()) > 0 {
+		t.Fatal("a checkpoint is not voted down")
+	}
+	must(t, a.checkpoint())
+	for range 2 {
+		agreeAfter(t, peers...)
+		for _, p := range peers {
+			p.put(task{ID: 7})
+		}
+	}
+	agreeAfter(t, peers...)
+	for _, p := range peers {
+		if len(p.covered()) == 0 {
+			t.Error("the next checkpoint does not count")
+		}
+		must(t, p.space.Prune())
+	}
+	agree(t, peers...)
+}
+
 // A right that is revoked by somebody who had not seen a checkpoint does not undo it, whatever a
 // replica learns of first.
 func TestVotes_areNotUndoneByRevocations(t *testing.T) {
