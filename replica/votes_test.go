@@ -70,7 +70,8 @@ func TestVotes_decideBetweenRivals(t *testing.T) {
 	}
 }
 
-// What a device has stored for a checkpoint that was voted down is not in the one that it makes next.
+// What a device has stored for a checkpoint that was voted down is not in the one that it makes
+// next.
 func TestVotes_againstACheckpointLeaveNothingOfIt(t *testing.T) {
 	peers := known(t, 3)
 	a, b := peers[0], peers[1]
