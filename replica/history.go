@@ -1,12 +1,14 @@
 package replica
 
 import (
+	"errors"
 	"iter"
 	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/record"
+	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/merge"
 )
 
@@ -74,17 +76,27 @@ func (v *Snapshot) history(
 	return nil
 }
 
-// unprunable returns the entries that stay when a Prune ends that has begun.
+// unprunable returns the entries that stay when a Prune ends that has begun. If that was by an
+// earlier checkpoint than the last one, it returns all that are left.
 func (t *txn) unprunable(touches []spot) ([]spot, error) {
 	hz, err := t.horizonOf()
+	if err != nil || hz == nil {
+		return touches, err
+	}
+	all, err := t.pruned(hz)
 	if err != nil {
 		return nil, err
 	}
-	pruned, err := t.pruned(hz)
-	if err != nil || !pruned {
-		return touches, err
-	}
-	return slices.DeleteFunc(touches, hz.includes), nil
+	some, err := t.hasPruned()
+	return slices.DeleteFunc(touches, func(at spot) bool {
+		return hz.includes(at) && (all || some && !t.isLeft(at))
+	}), err
+}
+
+// isLeft reports whether an entry that touches a record was not pruned. A stub is no data entry.
+func (t *txn) isLeft(at spot) bool {
+	e, err := t.entry(at.log, at.seq)
+	return !errors.Is(err, ErrPruned) && (err != nil || e.Kind == entry.KindData)
 }
 
 // revision returns what an entry did to a record, which it touches.
