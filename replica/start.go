@@ -260,7 +260,7 @@ func (s *Space) installAll(number uint64, st *start) error {
 }
 
 // errForgotten reports a checkpoint that another session has replaced by a newer one.
-var errForgotten = errors.New("another checkpoint was started with meanwhile")
+var errForgotten = errors.New("another checkpoint was started with meanwhile: sync or import again")
 
 // install makes the state of a checkpoint, whose chunks are staged, that of this replica.
 func (s *Space) install(number uint64, st *start) error {

@@ -357,6 +357,9 @@ func (w *world) carry(l *life, rng *rand.Rand) error {
 	if err != nil && w.forks && strings.Contains(err.Error(), "fork proof is missing") {
 		err = nil // it comes with sessions
 	}
+	if err != nil && strings.Contains(err.Error(), "import again") {
+		err = nil // sessions of this replica have met another checkpoint
+	}
 	err = to.expects(err, replica.ErrNotHeld, replica.ErrPruned, replica.ErrMissing)
 	if err != nil {
 		err = fmt.Errorf("import by %s: %w", to.m.name, err)
