@@ -63,6 +63,35 @@ func TestClose_storesNothingIfCommitsAreShipped(t *testing.T) {
 	})
 }
 
+// Whatever has happened becomes old and is collected, and then there is nothing left to do.
+func TestIdle_endsInNoRequests(t *testing.T) {
+	for _, tuning := range []engine.Tuning{{}, small()} { // commits in the log, and in tables
+		synctest.Test(t, func(t *testing.T) {
+			client, disk := faultstore.NewServer(memstore.New()).Client(nil), memfs.New()
+			o := quick()
+			o.Retention = time.Hour
+			for session := range 2 {
+				db, err := open(t, client, disk, o, tuning)
+				ok(t, err)
+				for i := range 20 {
+					ok(t, db.Put(fmt.Append(nil, "key", i), make([]byte, 1000)))
+					<-time.After(time.Minute)
+				}
+				<-time.After(20 * time.Hour)
+				before := client.Count()
+				<-time.After(100 * time.Hour)
+				if n := client.Count() - before; n > 0 {
+					t.Errorf("in session %d, an idle database makes %d requests", session, n)
+				}
+				if n := len(names(t, client, "state/")); n > 2 {
+					t.Errorf("in session %d, %d states stay", session, n)
+				}
+				ok(t, db.Close())
+			}
+		})
+	}
+}
+
 func TestClose_beginsToStoreNoFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := 0 // one at a time

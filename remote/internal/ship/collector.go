@@ -30,6 +30,7 @@ type collector struct {
 	local   map[string]bool // files that the folder had when this writer claimed the role
 	swept   bool            // orphans have been deleted
 	last    uint64          // the end of the log after the last collection
+	saved   *object.State   // the newest one that a collection has stored; nil if there is none
 	next    time.Time       // no collection finds anything before; zero: a new object is needed, too
 }
 
@@ -76,7 +77,10 @@ func (s *Shipper) collectBefore(ctx context.Context, first uint64) (deleted int,
 	if err != nil || now == 0 {
 		return 0, err
 	}
-	first = min(first, now) // a later one is beyond the bound
+	if now > first { // a later one is beyond the bound, and for the next collection
+		c.next = time.Now()
+	}
+	first = min(first, now)
 	state, err := s.log.StateAt(ctx, first)
 	if err != nil {
 		return 0, err
@@ -166,15 +170,18 @@ func (s *Shipper) mayFind() bool {
 	return state.Number != c.last || !c.next.IsZero() || len(state.Retired) > 0 || len(c.due) > 0
 }
 
-// saveEnd stores the state at the end of the log, unless it is stored.
+// saveEnd stores the state at the end of the log, unless it is stored or differs from the last one
+// by unlink bounds only: or else, each would lead to one more state, and that to one more bound.
 func (s *Shipper) saveEnd(ctx context.Context) error {
-	state := s.state()
-	if state.Number <= s.saved.Load() {
+	state, last := s.state(), s.collector.saved
+	isSame := last != nil && state.Commit == last.Commit && state.Version == last.Version
+	if isSame || state.Number <= s.saved.Load() {
 		return nil
 	}
 	saved, err := s.log.Save(ctx, state)
 	if saved {
 		s.saved.Store(state.Number)
+		s.collector.saved = state
 	}
 	return err
 }
