@@ -106,6 +106,13 @@ var steps = []step{
 		level: [levels]string{"-kill.rounds 50", "-kill.rounds 200", "-kill.rounds 2000"},
 	},
 	{
+		name: "replicas of which everything is asked at once", dir: signed,
+		args: "./stress -stress.seed SEED",
+		level: [levels]string{
+			"-stress.rounds 20", "-stress.rounds 100 -stress.for 1s", "-stress.rounds 2000 -stress.for 1s",
+		},
+	},
+	{
 		name: "crashes and faults of databases in object storage", dir: library,
 		args:  "./remote -run ^Test(Crash|Wait_losesNothing) -crash.seed SEED",
 		level: [levels]string{"-crash.runs 40", "-crash.runs 300", "-crash.runs 10000"},
@@ -151,7 +158,8 @@ var steps = []step{
 		},
 	},
 	{
-		name: "everything at once", dir: here, args: "./stress -stress.seed SEED",
+		name: "databases of which everything is asked at once", dir: here,
+		args: "./stress -stress.seed SEED",
 		level: [levels]string{
 			"-stress.for 20s", "-stress.for 2m", "-stress.for 30m -stress.retention 10s",
 		},

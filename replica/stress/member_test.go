@@ -56,9 +56,8 @@ type member struct {
 	store  *memstore.Store // nil: its database is in no store
 	dir    string          // of the present life
 	right  replica.Right
-	writes bool // it acknowledges items
+	writes bool // it tries to
 	prunes bool
-	reads  bool             // it only reads
 	id     *replica.SpaceID // to join; nil: there is a space in dir
 
 	life   atomic.Pointer[life]
