@@ -7,10 +7,10 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/remote/internal/archive"
 	"github.com/stoatdb/stoat/remote/internal/clonestore"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/retry"
-	"github.com/stoatdb/stoat/remote/internal/ship"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
@@ -72,15 +72,15 @@ func clone(
 		return m, fmt.Errorf("the store of the parent encrypts, and that of the clone does not; use the "+
 			"one that cryptstore.Open returns: %w", stoat.ErrKey)
 	}
-	from, err := ship.NewSource(ctx, retry.Persistent(parent))
+	from, err := archive.New(retry.Persistent(parent))
 	if err != nil {
 		return m, err
 	}
-	to, err := ship.NewSource(ctx, retry.Persistent(own))
+	to, err := archive.New(retry.Persistent(own))
 	if err != nil {
 		return m, err
 	}
-	when := ship.When{Position: engine.Position(o.Position), Commit: o.Commit, Time: o.Time}
+	when := archive.When{Position: engine.Position(o.Position), Commit: o.Commit, Time: o.Time}
 	commit, at, err := from.Clone(ctx, to, when, o.Name)
 	return Moment{commit, clock(at)}, err
 }
@@ -118,7 +118,7 @@ type OriginInfo struct {
 	Needed Usage
 }
 
-func originInfo(c *ship.Contents) *OriginInfo {
+func originInfo(c *archive.Contents) *OriginInfo {
 	origin := c.End.Origin
 	return &OriginInfo{
 		Name: origin.Name, Commit: origin.Commit, Pin: history.ClonePin(c.End.Claims[0].ID),

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stoatdb/stoat/remote/internal/ship"
+	"github.com/stoatdb/stoat/remote/internal/archive"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
@@ -50,11 +50,11 @@ type Usage struct {
 // Inspect describes the database in a store, without a change, and without its writer. It lists all
 // objects, and reads the newest part of the log. If there is no database, the error is [ErrNone].
 func Inspect(ctx context.Context, store objstore.Store) (*Info, error) {
-	source, err := ship.NewSource(ctx, store)
+	a, err := archive.New(store)
 	if err != nil {
 		return nil, err
 	}
-	c, err := source.Inspect(ctx)
+	c, err := a.Inspect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("inspect a database in object storage: %w", err)
 	}
@@ -99,11 +99,11 @@ type Verified struct {
 // [Restore] reads those of one commit. The error matches [stoat.ErrCorrupt] if something is damaged
 // or missing, and names it. A writer may run meanwhile.
 func Verify(ctx context.Context, store objstore.Store) (*Verified, error) {
-	source, err := ship.NewSource(ctx, store)
+	a, err := archive.New(store)
 	if err != nil {
 		return nil, err
 	}
-	v, err := source.Verify(ctx)
+	v, err := a.Verify(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("verify a database in object storage: %w", err)
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stoatdb/stoat/remote/internal/archive"
 	"github.com/stoatdb/stoat/remote/internal/history"
-	"github.com/stoatdb/stoat/remote/internal/ship"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
@@ -23,11 +23,11 @@ type PinInfo struct {
 // objects ([objstore.CheckName]); if it is taken, the error matches [objstore.ErrExists]. No writer
 // has to run.
 func Pin(ctx context.Context, store objstore.Store, name string) (PinInfo, error) {
-	source, err := ship.NewSource(ctx, store)
+	a, err := archive.New(store)
 	if err != nil {
 		return PinInfo{}, err
 	}
-	pin, err := source.Pin(ctx, name)
+	pin, err := a.Pin(ctx, name)
 	if err != nil {
 		return PinInfo{}, fmt.Errorf("pin %s: %w", name, err)
 	}
@@ -37,20 +37,20 @@ func Pin(ctx context.Context, store objstore.Store, name string) (PinInfo, error
 // Unpin removes a pin. The writer deletes later what only it has kept. It is no error if there is
 // none.
 func Unpin(ctx context.Context, store objstore.Store, name string) error {
-	source, err := ship.NewSource(ctx, store)
+	a, err := archive.New(store)
 	if err == nil {
-		err = source.Unpin(ctx, name)
+		err = a.Unpin(ctx, name)
 	}
 	return err
 }
 
 // Pins returns the pins of the database in the store, in the order of their names.
 func Pins(ctx context.Context, store objstore.Store) (pins []PinInfo, err error) {
-	source, err := ship.NewSource(ctx, store)
+	a, err := archive.New(store)
 	if err != nil {
 		return nil, err
 	}
-	named, err := source.Pins(ctx)
+	named, err := a.Pins(ctx)
 	for _, pin := range named {
 		pins = append(pins, pinInfo(pin))
 	}

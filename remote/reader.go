@@ -10,8 +10,8 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/hook"
+	"github.com/stoatdb/stoat/remote/internal/archive"
 	"github.com/stoatdb/stoat/remote/internal/history"
-	"github.com/stoatdb/stoat/remote/internal/ship"
 	"github.com/stoatdb/stoat/remote/internal/tail"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
@@ -108,11 +108,11 @@ func openReader(
 	atOnce bool,
 ) (*Reader, error) {
 	r := &Reader{store: store}
-	source, err := ship.NewSource(ctx, r.store)
+	log, err := archive.NewLog(r.store)
 	if err != nil {
 		return nil, err
 	}
-	r.tail, err = tail.Open(ctx, source.Log(), tail.Config{
+	r.tail, err = tail.Open(ctx, log, tail.Config{
 		Poll: o.Poll, PollMax: o.PollMax, AtOnce: atOnce,
 		Replica: func(database, first [16]byte) (*engine.Replica, error) {
 			r.far, err = openFar(farConfig{
@@ -126,9 +126,7 @@ func openReader(
 			}
 			return r.openReplica(database, *o.Database, settings)
 		},
-		Claimed:  func(claims history.Claims) { r.far.claims.Store(&claims) },
-		Opened:   source.Lend,
-		Detached: source.Return,
+		Claimed: func(claims history.Claims) { r.far.claims.Store(&claims) },
 	})
 	if errors.Is(err, objstore.ErrNotExist) {
 		err = ErrNone

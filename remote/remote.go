@@ -14,6 +14,7 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/hook"
+	"github.com/stoatdb/stoat/remote/internal/archive"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/ship"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -28,7 +29,7 @@ var (
 	// ErrUnshipped reports that the newest commits are in the folder only.
 	ErrUnshipped = ship.ErrUnshipped
 	// ErrNone reports that there is no database in the store.
-	ErrNone = ship.ErrNone
+	ErrNone = history.ErrNone
 	// ErrNotKept reports a commit that the store cannot restore, any more or by itself.
 	ErrNotKept = history.ErrNotKept
 	// ErrUnknown reports that a commit was not acknowledged in time: it is in the folder, and may be
@@ -189,10 +190,10 @@ type DB struct {
 	closing sync.Once
 }
 
-// newDB returns a database that is not open. Its source is for ctx, until it is.
+// newDB returns a database that is not open. Its requests are for ctx, until it is.
 func newDB(ctx context.Context, store *meter, o *Options) (*DB, error) {
 	db := &DB{store: store, wait: o.CloseTimeout, part: o.partBytes()}
-	source, err := ship.NewSource(ctx, db.store)
+	log, err := archive.NewLog(db.store)
 	if err == nil {
 		config := o.shipping()
 		if o.FillCache {
@@ -203,7 +204,7 @@ func newDB(ctx context.Context, store *meter, o *Options) (*DB, error) {
 				return db.far.fetch(ctx, kind, number, size, here, pass, needed)
 			}
 		}
-		db.shipper = ship.New(source, config)
+		db.shipper = ship.New(ctx, log, config)
 	}
 	return db, err
 }
@@ -373,10 +374,10 @@ func restore(ctx context.Context, store objstore.Store, dir string, o RestoreOpt
 	if err != nil {
 		return err
 	}
-	source, err := ship.NewSource(ctx, store)
+	a, err := archive.New(store)
 	if err != nil {
 		return err
 	}
-	when := ship.When{Position: engine.Position(o.Position), Commit: o.Commit, Time: o.Time}
-	return source.Rebuild(ctx, files, dir, when)
+	when := archive.When{Position: engine.Position(o.Position), Commit: o.Commit, Time: o.Time}
+	return a.Restore(ctx, files, dir, when)
 }

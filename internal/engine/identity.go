@@ -31,17 +31,25 @@ func (e *Engine) Database() [16]byte { return e.database }
 // time, until the first write makes it permanent.
 func (e *Engine) Branch() uint64 { return e.lineage.Load().branch }
 
-// BranchBits is how many of the low bits distinguish a branch from the one that it comes from.
+// branchBits is how many of the low bits distinguish a branch from the one that it comes from.
 // Unrelated branches may share them, though hardly ever do.
-const BranchBits = 15
+const branchBits = 15
 
-// branchOver returns the branch of what is to be committed on top of version.
-func branchOver(version *manifest.Version) (branch uint64, err error) {
-	branch = version.Branch
-	for version.Backup && err == nil && (branch^version.Branch)&(1<<BranchBits-1) == 0 {
+// NewBranchOff is [NewBranch] for a copy whose positions must not be taken for those of the branch
+// that it comes from.
+func NewBranchOff(from uint64) (branch uint64, err error) {
+	for branch = from; err == nil && (branch^from)&(1<<branchBits-1) == 0; {
 		branch, err = NewBranch()
 	}
 	return branch, err
+}
+
+// branchOver returns the branch of what is to be committed on top of version.
+func branchOver(version *manifest.Version) (branch uint64, err error) {
+	if !version.Backup {
+		return version.Branch, nil
+	}
+	return NewBranchOff(version.Branch)
 }
 
 // leaveBackup makes durable that the database is no longer a backup, if it was one. This comes

@@ -11,11 +11,11 @@ type Position uint64
 // commitBits is the number of low bits of a position that hold its commit number plus 1, so that no
 // position is 0. The branch is in the bits above; the highest bit is 0, so a position is a positive
 // number in every integer type of 64 bits.
-const commitBits = 63 - BranchBits
+const commitBits = 63 - branchBits
 
 // PositionOf returns the position of a commit of a branch.
 func PositionOf(branch, commit uint64) Position {
-	return Position(branch&(1<<BranchBits-1)<<commitBits | commit + 1)
+	return Position(branch&(1<<branchBits-1)<<commitBits | commit + 1)
 }
 
 // Commit returns the number of the position's commit.

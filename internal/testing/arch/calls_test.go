@@ -169,8 +169,8 @@ func banStrings(parts []string, advice string, allowed ...string) func(*file, re
 func clock(f *file, report reporter) {
 	banCalls("time", []string{
 		"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker",
-	}, "take the time as a parameter", "internal/engine", "remote/internal/ship",
-		"remote/internal/tail", "remote/internal/retry", "cmd")(f, report)
+	}, "take the time as a parameter", "internal/engine", "remote/internal/archive",
+		"remote/internal/ship", "remote/internal/tail", "remote/internal/retry", "cmd")(f, report)
 }
 
 func sleepInTests(f *file, report reporter) {

@@ -104,6 +104,9 @@ internal/testing/portable: std
 	                       remote/objstore, remote/internal/object
 	remote/internal/retry: internal/corrupt, remote/objstore
 	remote/internal/clonestore: remote/objstore, remote/internal/object, remote/internal/history
+	remote/internal/archive: internal/corrupt, internal/vfs, internal/folder, internal/engine,
+	                       remote/objstore, remote/internal/object, remote/internal/history,
+	                       remote/internal/clonestore, remote/internal/retry
 	remote/internal/ship:  internal/checksum, internal/corrupt, internal/vfs, internal/folder,
 	                       internal/manifest, internal/commit, internal/engine, remote/objstore,
 	                       remote/internal/object, remote/internal/history,
@@ -112,12 +115,14 @@ internal/testing/portable: std
 	remote/internal/objectfs: internal/vfs, internal/corrupt, internal/folder, remote/objstore,
 	                       remote/internal/history, remote/internal/diskcache
 	remote/internal/tail:  internal/corrupt, internal/engine, remote/objstore,
-	                       remote/internal/object, remote/internal/history, remote/internal/retry
+	                       remote/internal/object, remote/internal/history,
+	                       remote/internal/clonestore, remote/internal/retry
 	remote/internal/sparse: internal/vfs, internal/folder
 	remote:                ., internal/vfs, internal/vfs/memfs, internal/vfs/cryptfs,
 	                       internal/folder, internal/engine, internal/corrupt,
 	                       internal/hook,
-	                       remote/objstore, remote/internal/history, remote/internal/ship,
+	                       remote/objstore, remote/internal/history, remote/internal/archive,
+	                       remote/internal/ship,
 	                       remote/internal/diskcache, remote/internal/objectfs,
 	                       remote/internal/sparse, remote/internal/tail,
 	                       remote/internal/clonestore, remote/internal/retry

@@ -45,6 +45,28 @@ func Of(store objstore.Store) *Store {
 	}
 }
 
+// Lend is [Store.Lend] for any database, given its log and the newest state. It is an error if a
+// clone needs files of its parent, and that is not at hand.
+func Lend(ctx context.Context, log *history.Log, end *object.State) error {
+	clone := Of(log.Store)
+	switch {
+	case clone != nil && len(end.Claims) > 0:
+		own := *log
+		own.Database = end.Database
+		return clone.Lend(ctx, &own, end)
+	case end.Origin != nil:
+		return history.NoParent(end.Origin)
+	}
+	return nil
+}
+
+// Return is [Store.Return] for any store.
+func Return(store objstore.Store) {
+	if clone := Of(store); clone != nil {
+		clone.Return()
+	}
+}
+
 // Encrypts implements [objstore.Encrypting].
 func (s *Store) Encrypts() bool { return objstore.Encrypts(s.Store) }
 
@@ -104,16 +126,10 @@ func (s *Store) lend(ctx context.Context, clone *history.Log, state *object.Stat
 // lendParent has the parent lend what it has of its own parent, if it still has one.
 func (s *Store) lendParent(ctx context.Context, parent *history.Log) error {
 	end, err := parent.End(ctx)
-	between := Of(s.parent)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case between != nil:
-		return between.Lend(ctx, parent, end)
-	case end.Origin != nil:
-		return history.NoParent(end.Origin)
 	}
-	return nil
+	return Lend(ctx, parent, end)
 }
 
 // Lends reports whether an object may be the parent's.

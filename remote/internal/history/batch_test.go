@@ -83,7 +83,7 @@ func TestPresent_findsOutWhichDatabaseThereIs(t *testing.T) {
 	l := newLog(t)
 	stranger := *l
 	stranger.Database = [16]byte{}
-	if _, err := stranger.Present(t.Context()); !errors.Is(err, objstore.ErrNotExist) {
+	if _, err := stranger.Present(t.Context()); !errors.Is(err, ErrNone) {
 		t.Errorf("of an empty store: %v", err)
 	}
 	w, err := l.Claim(t.Context(), claim())

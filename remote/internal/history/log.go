@@ -280,6 +280,19 @@ func Identify(
 	return first.Database, err == nil, err
 }
 
+// ErrNone reports that a store has no database.
+var ErrNone = errors.New("there is no database in the store")
+
+// Identify finds out which database is in the store, whose log this is from then on.
+func (l *Log) Identify(ctx context.Context) error {
+	database, exists, err := Identify(ctx, l.Store)
+	if err == nil && !exists {
+		err = ErrNone
+	}
+	l.Database = database
+	return err
+}
+
 // nothing returns an error if a store without the first log object, which is never deleted, has any
 // other one.
 func nothing(ctx context.Context, store objstore.Store) error {

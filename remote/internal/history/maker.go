@@ -6,9 +6,6 @@ import (
 	"github.com/stoatdb/stoat/remote/internal/object"
 )
 
-// EpochShift is by how much an epoch is shifted to be part of the numbers of files.
-const EpochShift = 36
-
 // Claims is claims of a log in their order. Immutable.
 type Claims []object.ClaimAt
 

@@ -3,7 +3,6 @@ package history
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -12,14 +11,14 @@ import (
 // Present finds out which database is in the store, and returns the state at the end that its log
 // had when it was listed. That takes three round trips, whatever the length of the log, unless its
 // objects are large, and one for each claim since the newest state. If there is no database, the
-// error matches objstore.ErrNotExist.
+// error is [ErrNone].
 func (l *Log) Present(ctx context.Context) (*object.State, error) {
 	whichever := *l
 	whichever.anyDatabase = true
 	var s *object.State
 	var listed []objstore.Object
 	err := l.together(
-		func() error { return l.identify(ctx) },
+		func() error { return l.Identify(ctx) },
 		func() (err error) {
 			s, listed, err = whichever.newestAndAfter(ctx, nil)
 			return err
@@ -38,16 +37,6 @@ func (l *Log) Present(ctx context.Context) (*object.State, error) {
 		}
 	}
 	return f.state, nil
-}
-
-// identify finds out which database is in the store.
-func (l *Log) identify(ctx context.Context) error {
-	database, exists, err := Identify(ctx, l.Store)
-	if err == nil && !exists {
-		err = fmt.Errorf("get %s: %w", logName(1), objstore.ErrNotExist)
-	}
-	l.Database = database
-	return err
 }
 
 // lastOf returns the number of the last one of the listed log objects, or 0.

@@ -12,6 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote/internal/archive"
 	"github.com/stoatdb/stoat/remote/memstore"
 )
 
@@ -30,9 +31,9 @@ func TestShipper_sendsAloneWhatDoesNotFitTogether(t *testing.T) {
 				}
 				return faultstore.Answered
 			})
-		source, err := NewSource(t.Context(), client)
+		log, err := archive.NewLog(client)
 		ok(t, err)
-		s := New(source, Config{
+		s := New(t.Context(), log, Config{
 			Window: 1, Uploads: 1, Interval: time.Hour, MaxLag: time.Hour, Retention: time.Hour,
 		})
 		e, err := engine.Open(memfs.New(), "db", engine.Options{
@@ -75,9 +76,9 @@ func TestShipper_sendsAloneWhatDoesNotFitTogether(t *testing.T) {
 func TestShipper_doesNotPauseForACommitInTables(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := faultstore.NewServer(memstore.New()).Client(nil)
-		source, err := NewSource(t.Context(), client)
+		log, err := archive.NewLog(client)
 		ok(t, err)
-		s := New(source, Config{
+		s := New(t.Context(), log, Config{
 			Withhold: true, Window: 2, Uploads: 1, MaxLag: time.Hour, Retention: time.Hour,
 		})
 		e, err := engine.Open(memfs.New(), "db", engine.Options{

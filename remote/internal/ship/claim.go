@@ -64,9 +64,14 @@ func (s *Shipper) Claim(found engine.Found) (claimed engine.Claimed, err error) 
 // belonging begins to find out whether a folder may hold the database of the store, and returns
 // what waits for the answer: nil, or why not.
 func (s *Shipper) belonging(found engine.Found) (wait func() error) {
+	return inBackground(func() error { return s.belongs(found) })
+}
+
+// inBackground begins a call, and returns what waits for its result.
+func inBackground(call func() error) (wait func() error) {
 	var running sync.WaitGroup
 	var err error
-	running.Go(func() { err = s.belongs(found) })
+	running.Go(func() { err = call() })
 	return func() error {
 		running.Wait()
 		return err
@@ -82,7 +87,7 @@ func (s *Shipper) belongs(found engine.Found) error {
 	case exists && found.New:
 		return ErrStored
 	case !exists && clonestore.Of(s.log.Store) != nil:
-		return fmt.Errorf("make the clone first, with remote.Clone: %w", ErrNone)
+		return fmt.Errorf("make the clone first, with remote.Clone: %w", history.ErrNone)
 	case !exists:
 		err := s.log.WantUnused(s.context)
 		if err != nil && s.isMade() { // meanwhile, by another process
@@ -94,6 +99,12 @@ func (s *Shipper) belongs(found engine.Found) error {
 			found.Database, database, ErrApart)
 	}
 	return nil
+}
+
+// Identifying begins to find out which database is in the store, and returns what waits for it: the
+// error is [history.ErrNone] if there is none.
+func (s *Shipper) Identifying() (wait func() error) {
+	return inBackground(func() error { return s.log.Identify(s.context) })
 }
 
 // isMade reports whether there is a database in the store.
@@ -109,15 +120,15 @@ func (s *Shipper) Claims(ctx context.Context) (database [16]byte, all history.Cl
 		state := s.state()
 		return state.Database, state.Claims, nil
 	}
-	if err := s.Identify(); err != nil {
+	if err := s.log.Identify(s.context); err != nil {
 		return database, nil, err
 	}
 	end, err := s.log.End(ctx)
 	if err == nil && len(end.Claims) == 0 {
-		err = ErrNone
+		err = history.ErrNone
 	}
 	if err == nil {
-		err = s.Lend(ctx, end)
+		err = clonestore.Lend(ctx, s.log, end)
 	}
 	if err != nil {
 		return database, nil, err
@@ -153,23 +164,12 @@ func (s *Shipper) take(branch uint64, check func(*object.State) error) (err erro
 	s.writer, err = s.log.ClaimIf(s.context, func(state *object.State) (object.Claim, error) {
 		return object.Claim{
 			Writer: s.config.Writer, Branch: branch, Window: uint64(s.config.Window),
-		}, errors.Join(check(state), wantEpoch(state), s.Lend(s.context, state))
+		}, errors.Join(check(state), history.WantEpoch(state), clonestore.Lend(s.context, s.log, state))
 	})
 	if err == nil {
 		s.epoch = s.writer.State().Epoch
 	}
 	return err
-}
-
-// epochMax is the highest epoch that leaves numbers of files for the writer.
-const epochMax = 1<<(62-history.EpochShift) - 1
-
-// wantEpoch returns an error if there is no epoch for another claim.
-func wantEpoch(after *object.State) error {
-	if after.Epoch >= epochMax {
-		return fmt.Errorf("the database was opened %d times: copy it to another store", after.Epoch)
-	}
-	return nil
 }
 
 // continues returns an error unless the folder has all commits of the state, and of nobody else.

@@ -29,6 +29,7 @@ func TestContinues_refusesAFolderOnceAnotherWriterHasWritten(t *testing.T) {
 }
 
 func TestClaim_refusesEpochsWithoutNumbersOfFiles(t *testing.T) {
+	const epochMax = 1<<(62-history.EpochShift) - 1 // numbers of files have 62 bits
 	var s Shipper
 	for epoch, fine := range map[uint64]bool{epochMax - 1: true, epochMax: false} {
 		state := history.Start([16]byte{1})

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
@@ -270,7 +269,8 @@ func (s *Shipper) eachOrphan(
 		var names []string
 		for _, o := range page {
 			_, number, ok := history.ParseData(o.Name)
-			if ok && number>>history.EpochShift < s.epoch && !known[o.Name] {
+			_, isKnown := known[o.Name]
+			if ok && number>>history.EpochShift < s.epoch && !isKnown {
 				names = append(names, o.Name)
 			}
 		}
@@ -279,33 +279,18 @@ func (s *Shipper) eachOrphan(
 	return err == nil, err
 }
 
-// known returns the names of files of earlier epochs that may be needed.
-func (s *Shipper) known(state *object.State) map[string]bool {
-	names := namesOf(state.Version)
+// known is [history.Needed] with all files of earlier epochs that may be needed.
+func (s *Shipper) known(state *object.State) map[string]int64 {
+	names := history.Needed(state)
 	for name := range s.collector.local {
-		names[name] = true
-	}
-	for _, r := range state.Retired {
-		names[retiredName(r)] = true
+		names[name] += 0
 	}
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
 	for name := range s.collector.due {
-		names[name] = true
+		names[name] += 0
 	}
 	return names
-}
-
-// retiredName returns the name of the object that holds a retired file.
-func retiredName(r object.Retired) string {
-	kind := folder.Table
-	switch r.Kind {
-	case object.ValuesFile:
-		kind = folder.Values
-	case object.LogFile:
-		kind = folder.Log
-	}
-	return history.DataName(kind, r.File)
 }
 
 // begin waits until no other collection runs, which may take as long as the store does not answer.
@@ -327,7 +312,7 @@ func (c *collector) retire(files []object.Retired, through uint64) {
 	defer c.mu.Unlock()
 	for _, r := range files {
 		if r.At <= through {
-			c.due[retiredName(r)] = r.At
+			c.due[history.RetiredName(r)] = r.At
 		}
 	}
 }
@@ -347,9 +332,9 @@ func (c *collector) delivered(v *manifest.Version) {
 	if len(c.fresh) == 0 {
 		return
 	}
-	named := namesOf(v)
+	named := history.FileSizes(v)
 	for name := range c.fresh {
-		if !named[name] {
+		if _, isNamed := named[name]; !isNamed {
 			c.due[name] = 0
 		}
 	}

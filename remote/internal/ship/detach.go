@@ -16,11 +16,17 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
+// Copied is the objects that [Shipper.Detach] has copied.
+type Copied struct {
+	Objects int
+	Bytes   int64
+}
+
 // Detach makes the clone independent of its parent: it copies what the clone still needs of the
 // parent's files, one after the other, says so in the log, and removes the pin. Each step may be
 // repeated. Files are named by the newest version, or were since the unlink bound; no later version
 // names others of the parent's. If the database is no clone, nothing happens.
-func (s *Shipper) Detach(ctx context.Context) (copied Usage, err error) {
+func (s *Shipper) Detach(ctx context.Context) (copied Copied, err error) {
 	if err := s.collector.begin(ctx); err != nil {
 		return copied, err
 	}
@@ -53,13 +59,13 @@ func (s *Shipper) Detach(ctx context.Context) (copied Usage, err error) {
 }
 
 // copyLent copies the parent's files that a state needs, and the clone lacks.
-func (s *Shipper) copyLent(ctx context.Context, state *object.State) (copied Usage, err error) {
+func (s *Shipper) copyLent(ctx context.Context, state *object.State) (copied Copied, err error) {
 	log := *s.log
 	log.Store = retry.Persistent(s.log.Store)
 	if err := wantKnown(ctx, &log, state); err != nil {
 		return copied, err
 	}
-	lent, err := lentBy(ctx, log.Store, state)
+	lent, err := history.Lent(ctx, log.Store, state)
 	if err != nil {
 		return copied, err
 	}
@@ -73,7 +79,8 @@ func (s *Shipper) copyLent(ctx context.Context, state *object.State) (copied Usa
 		if err := log.Store.Put(ctx, name, sent, size); err != nil {
 			return copied, err
 		}
-		copied.add(objstore.Object{Name: name, Size: size})
+		copied.Objects++
+		copied.Bytes += size
 	}
 	return copied, nil
 }
@@ -104,29 +111,4 @@ func wantKnown(ctx context.Context, log *history.Log, state *object.State) error
 		}
 	}
 	return err
-}
-
-// lentBy returns the names of the files that only the parent has of what a state needs, or the past
-// since its unlink bound, and their sizes, as far as the version has them.
-func lentBy(
-	ctx context.Context, own objstore.Store, state *object.State,
-) (map[string]int64, error) {
-	needed := sizesOf(state.Version)
-	for _, r := range state.Retired {
-		needed[retiredName(r)] += 0
-	}
-	maps.DeleteFunc(needed, func(name string, _ int64) bool {
-		_, number, _ := history.ParseData(name)
-		return state.Origin == nil || number>>history.EpochShift > state.Origin.Epoch
-	})
-	if len(needed) == 0 {
-		return needed, nil
-	}
-	err := history.EachObject(ctx, own, history.DataPrefix, func(page []objstore.Object) error {
-		for _, o := range page {
-			delete(needed, o.Name)
-		}
-		return nil
-	})
-	return needed, err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote/internal/archive"
 	"github.com/stoatdb/stoat/remote/internal/sparse"
 	"github.com/stoatdb/stoat/remote/memstore"
 )
@@ -44,9 +45,9 @@ func startedOn(
 ) (*Shipper, *engine.Engine, *memstore.Store) {
 	t.Helper()
 	store := memstore.New()
-	source, err := NewSource(t.Context(), faultstore.NewServer(store).Client(plan))
+	log, err := archive.NewLog(faultstore.NewServer(store).Client(plan))
 	ok(t, err)
-	s := New(source, Config{
+	s := New(t.Context(), log, Config{
 		Window: 1, Uploads: 1, MaxLag: time.Hour, Retention: time.Hour, Local: limit,
 	})
 	e, err := engine.Open(sparse.Over(disk, unread{}), "db", engine.Options{

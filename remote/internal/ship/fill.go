@@ -78,9 +78,10 @@ func (s *Shipper) fetchNext(ctx context.Context, f *filling) (more bool, err err
 // neededBy returns what reports whether a file is named by the version. What it looks at, it looks
 // at once it is asked.
 func (f *filling) neededBy() func(kind folder.Kind, number uint64) bool {
-	names := sync.OnceValue(func() map[string]bool { return namesOf(f.of) })
+	sizes := sync.OnceValue(func() map[string]int64 { return history.FileSizes(f.of) })
 	return func(kind folder.Kind, number uint64) bool {
-		return names()[history.DataName(kind, number)]
+		_, isNeeded := sizes()[history.DataName(kind, number)]
+		return isNeeded
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote/internal/archive"
 	"github.com/stoatdb/stoat/remote/memstore"
 )
 
@@ -47,9 +48,11 @@ func TestLag_isThatOfTheOldestCommitThatWaits(t *testing.T) {
 // goroutine that notes commits.
 func TestShipper_hasNoLagOnceAllIsShipped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source, err := NewSource(t.Context(), memstore.New())
+		log, err := archive.NewLog(memstore.New())
 		ok(t, err)
-		s := New(source, Config{Window: 1, Uploads: 1, MaxLag: time.Second, Retention: time.Hour})
+		s := New(t.Context(), log, Config{
+			Window: 1, Uploads: 1, MaxLag: time.Second, Retention: time.Hour,
+		})
 		e, err := engine.Open(memfs.New(), "db", engine.Options{Shipper: s})
 		ok(t, err)
 		ok(t, s.Start(e))

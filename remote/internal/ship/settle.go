@@ -13,10 +13,10 @@ import (
 
 // Successor returns the claim of this shipper after a state, with a branch of its own.
 func (s *Shipper) Successor(after *object.State) (object.Claim, error) {
-	branch, err := newBranch(after)
+	branch, err := engine.NewBranchOff(after.Version.Branch)
 	return object.Claim{
 		Writer: s.config.Writer, Branch: branch, Window: uint64(s.config.Window),
-	}, errors.Join(err, wantEpoch(after))
+	}, errors.Join(err, history.WantEpoch(after))
 }
 
 // Settle makes a folder, which is empty or has what an earlier try has left, the database that a

@@ -1,5 +1,4 @@
-// Package ship copies a database to object storage while it is open, and makes it again of what is
-// there.
+// Package ship copies a database to object storage while it is open.
 //
 // A [Shipper] is the writer of one database in one store. It claims the role when the database is
 // opened ([engine.Shipper]). From then on one goroutine appends to the log what is committed, and
@@ -10,8 +9,6 @@
 // Commits share log objects: an object has what was committed when it was sent. If they are
 // withheld, they are sent at once, several objects at a time, and acknowledged in their order. No
 // lock of the database is held during a request.
-//
-// A [Source] reads the database in a store, which [Source.Rebuild] makes a folder of.
 package ship
 
 import (
@@ -60,9 +57,10 @@ const pendingMax = 256
 
 // Shipper ships one database. Its exported methods are safe for concurrent use.
 type Shipper struct {
-	*Source
-	config Config
-	epoch  uint64
+	log     *history.Log
+	config  Config
+	context context.Context // of opening
+	epoch   uint64
 
 	settled bool // the claim was made before the folder
 
@@ -106,9 +104,10 @@ type Shipper struct {
 	failed error         // the error of the last try; nil after a success
 }
 
-// New returns a shipper. It does nothing before it claims.
-func New(source *Source, config Config) *Shipper {
-	s := &Shipper{Source: source, config: config, moved: make(chan struct{})}
+// New returns a shipper, given the log in the store and the context of requests until the database
+// is open. It does nothing before it claims.
+func New(ctx context.Context, log *history.Log, config Config) *Shipper {
+	s := &Shipper{log: log, config: config, context: ctx, moved: make(chan struct{})}
 	s.wake, s.hurry = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.answered = make(chan struct{}, 1)
 	s.throttle.rate, s.received.rate = config.Rate, config.Rate
@@ -119,6 +118,9 @@ func New(source *Source, config Config) *Shipper {
 	s.stock.lacking, s.stock.kept = map[uint64]bool{}, map[uint64]stuck{}
 	return s
 }
+
+// Log returns the log in the store.
+func (s *Shipper) Log() *history.Log { return s.log }
 
 // Start begins to ship what the engine commits, which [Shipper.Claim] has claimed.
 func (s *Shipper) Start(e *engine.Engine) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/remote/internal/archive"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/memstore"
@@ -98,9 +99,9 @@ func startedWith(
 ) (*Shipper, *engine.Engine, *memstore.Store) {
 	t.Helper()
 	store := memstore.New()
-	source, err := NewSource(t.Context(), faultstore.NewServer(store).Client(plan))
+	log, err := archive.NewLog(faultstore.NewServer(store).Client(plan))
 	ok(t, err)
-	s := New(source, Config{
+	s := New(t.Context(), log, Config{
 		Withhold: true, Window: 2, Uploads: 1, MaxLag: time.Hour, Retention: time.Hour,
 	})
 	e, err := engine.Open(memfs.New(), "db", engine.Options{Shipper: s})
@@ -218,9 +219,9 @@ func TestShipper_storesAStateWithoutAnyCommit(t *testing.T) {
 	var read int
 	for range stateEvery + 2 {
 		client := faultstore.NewServer(store).Client(nil)
-		source, err := NewSource(t.Context(), client)
+		log, err := archive.NewLog(client)
 		ok(t, err)
-		s := New(source, Config{Window: 1, Uploads: 1, MaxLag: time.Hour, Retention: time.Hour})
+		s := New(t.Context(), log, Config{Window: 1, Uploads: 1, MaxLag: time.Hour, Retention: time.Hour})
 		e, err := engine.Open(disk, "db", engine.Options{Shipper: s})
 		ok(t, err)
 		read = client.Count(faultstore.Get)
@@ -264,7 +265,7 @@ func TestShipper_isDoneWhenItHasStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stored := false
 		server := faultstore.NewServer(memstore.New())
-		source, err := NewSource(t.Context(), server.Client(func(r faultstore.Request) faultstore.Fate {
+		log, err := archive.NewLog(server.Client(func(r faultstore.Request) faultstore.Fate {
 			if r.Op == faultstore.Put && strings.HasPrefix(r.Name, "state/") {
 				<-time.After(time.Second)
 				stored = true
@@ -272,7 +273,7 @@ func TestShipper_isDoneWhenItHasStopped(t *testing.T) {
 			return faultstore.Answered
 		}))
 		ok(t, err)
-		s := New(source, Config{
+		s := New(t.Context(), log, Config{
 			Window: 1, Uploads: 1, Interval: time.Hour, MaxLag: time.Hour, Retention: time.Hour,
 		})
 		e, err := engine.Open(memfs.New(), "db", engine.Options{Shipper: s})
@@ -303,10 +304,10 @@ func TestShipper_failsWhatWaitsOnceItIsFenced(t *testing.T) {
 	names := b.await(2)
 	b.pass(names[1]) // it follows an object that will never be there
 	exists(t, store, names[1])
-	source, err := NewSource(t.Context(), store)
+	log, err := archive.NewLog(store)
 	ok(t, err)
-	other := New(source, Config{Window: 1})
-	ok(t, other.Identify())
+	other := New(t.Context(), log, Config{Window: 1})
+	ok(t, other.log.Identify(t.Context()))
 	ok(t, other.take(7, func(*object.State) error { return nil }))
 	b.set(false)
 	for _, result := range []<-chan error{second, third} {

@@ -59,24 +59,6 @@ func bytesOf(files []upload) (bytes int64) {
 	return bytes
 }
 
-// namesOf returns the names of the objects that hold the files of a version.
-func namesOf(v *manifest.Version) map[string]bool {
-	names := map[string]bool{}
-	for _, u := range filesOf(v) {
-		names[u.object()] = true
-	}
-	return names
-}
-
-// sizesOf returns the names of the objects that hold the files of a version, and their sizes.
-func sizesOf(v *manifest.Version) map[string]int64 {
-	sizes := map[string]int64{}
-	for _, u := range filesOf(v) {
-		sizes[u.object()] = u.size
-	}
-	return sizes
-}
-
 // storeFiles stores files that a version names, several at a time. Those that it has stored before
 // an error are not stored again by the next call.
 func (s *Shipper) storeFiles(ctx context.Context, held *engine.Held, files []upload) error {

@@ -47,7 +47,6 @@ func open(t *testing.T, log *history.Log, claimed func(history.Claims)) *Tail {
 			return engine.OpenReplica(folder, "db", database, engine.Options{}), nil
 		},
 		Claimed: claimed,
-		Opened:  func(context.Context, *object.State) error { return nil },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -20,9 +20,11 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/remote/internal/clonestore"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/internal/retry"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // ErrLost reports a position of a commit that is no part of the database any more.
@@ -50,15 +52,12 @@ type Config struct {
 	// Claimed is called with all claims, in their order, before the replica shows what the writer of
 	// the newest one has made.
 	Claimed func(history.Claims)
-	// Opened is called with the newest state before it is shown to anybody. Its error ends Open.
-	Opened func(context.Context, *object.State) error
-	// Detached is called once the database needs no parent any more: its store has all files.
-	Detached func()
 }
 
 // Tail follows the log of a database. Its exported methods are safe for concurrent use.
 type Tail struct {
 	config   Config
+	store    objstore.Store
 	follower *history.Follower
 	replica  *engine.Replica
 	claimed  object.ID // the newest claim of the state whose branches the replica knows
@@ -86,7 +85,9 @@ type Tail struct {
 // Open opens the replica of the database in the log's store, and follows it until Close. If there
 // is none, the error matches objstore.ErrNotExist. Afterwards the context has no effect.
 func Open(ctx context.Context, log *history.Log, c Config) (*Tail, error) {
-	t := &Tail{config: c, moved: make(chan struct{}), wake: make(chan struct{}, 1)}
+	t := &Tail{
+		config: c, store: log.Store, moved: make(chan struct{}), wake: make(chan struct{}, 1),
+	}
 	t.looked = time.Now()
 	t.current, t.touched = t.looked, t.looked
 	var end uint64
@@ -105,7 +106,7 @@ func Open(ctx context.Context, log *history.Log, c Config) (*Tail, error) {
 		more, err = t.step(ctx)
 	}
 	if err == nil {
-		err = c.Opened(ctx, t.follower.State())
+		err = clonestore.Lend(ctx, log, t.follower.State()) // before anybody is shown it
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.replica.Close())
@@ -277,10 +278,11 @@ func (t *Tail) setBranch(s *object.State) {
 	t.replica.SetBranch(s.Version.Branch, ended)
 }
 
-// setOrigin notes whether the database is a clone that needs its parent.
+// setOrigin notes whether the database is a clone that needs its parent. Once it does not, its own
+// store has all files.
 func (t *Tail) setOrigin(s *object.State) {
 	if t.attached && s.Origin == nil {
-		t.config.Detached()
+		clonestore.Return(t.store)
 	}
 	t.attached = s.Origin != nil
 }

@@ -1,4 +1,4 @@
-package ship
+package archive
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// writersMost is how many claims [Source.Inspect] reads.
+// writersMost is how many claims [Archive.Inspect] reads.
 const writersMost = 5
 
 // Usage is what objects of a kind take in a store.
@@ -38,10 +38,10 @@ type Contents struct {
 }
 
 // Inspect returns what is in the store. Nothing is changed, and a writer may run meanwhile.
-func (s *Source) Inspect(ctx context.Context) (*Contents, error) {
-	err := s.Identify()
-	if errors.Is(err, ErrNone) {
-		if begun := history.WantUndrafted(ctx, s.log.Store); begun != nil {
+func (a *Archive) Inspect(ctx context.Context) (*Contents, error) {
+	err := a.log.Identify(ctx)
+	if errors.Is(err, history.ErrNone) {
+		if begun := history.WantUndrafted(ctx, a.log.Store); begun != nil {
 			err = fmt.Errorf("%w: %w", err, begun)
 		}
 	}
@@ -49,35 +49,36 @@ func (s *Source) Inspect(ctx context.Context) (*Contents, error) {
 		return nil, err
 	}
 	c := &Contents{}
-	if c.First, c.End, err = s.span(ctx); err != nil {
+	if c.First, c.End, err = a.span(ctx); err != nil {
 		return nil, err
 	}
-	if c.Pins, err = s.log.Pins(ctx); err != nil {
+	if c.Pins, err = a.log.Pins(ctx); err != nil {
 		return nil, err
 	}
 	for i := len(c.End.Claims) - 1; i >= 0 && len(c.Claims) < writersMost; i-- {
-		claim, err := s.log.ClaimAt(ctx, c.End.Claims[i])
+		claim, err := a.log.ClaimAt(ctx, c.End.Claims[i])
 		if err != nil {
 			return nil, err
 		}
 		c.Claims = append(c.Claims, claim)
 	}
-	newest, err := s.log.Newest(ctx)
+	newest, err := a.log.Newest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.addLent(ctx, s.log.Store); err != nil {
+	if err := c.addLent(ctx, a.log.Store); err != nil {
 		return nil, err
 	}
-	needed := namesOf(c.End.Version)
-	return c, history.EachObject(ctx, s.log.Store, "", func(page []objstore.Object) error {
+	needed := history.FileSizes(c.End.Version)
+	return c, history.EachObject(ctx, a.log.Store, "", func(page []objstore.Object) error {
 		past := map[string]bool{}
 		for _, name := range history.Removable(newest, page) {
 			past[name] = true
 		}
 		for _, o := range page {
 			of, isData := c.usage(o.Name)
-			if of.add(o); past[o.Name] || isData && !needed[o.Name] {
+			_, isNeeded := needed[o.Name]
+			if of.add(o); past[o.Name] || isData && !isNeeded {
 				c.Past.add(o)
 			}
 		}
@@ -87,14 +88,14 @@ func (s *Source) Inspect(ctx context.Context) (*Contents, error) {
 
 // addLent counts the files that only the parent of a clone has.
 func (c *Contents) addLent(ctx context.Context, own objstore.Store) error {
-	lent, err := lentBy(ctx, own, c.End)
+	lent, err := history.Lent(ctx, own, c.End)
 	for name, size := range lent {
 		c.Lent.add(objstore.Object{Name: name, Size: size})
 	}
 	return err
 }
 
-// usage returns to what an object counts, and whether it is a file of the database.
+// usage returns what an object counts to, and whether it is a file of the database.
 func (c *Contents) usage(name string) (of *Usage, isData bool) {
 	kind, _, isData := history.ParseData(name)
 	prefix, _, _ := strings.Cut(name, "/")
@@ -114,12 +115,12 @@ func (c *Contents) usage(name string) (of *Usage, isData bool) {
 }
 
 // span returns the first state that can be restored, with the newest one.
-func (s *Source) span(ctx context.Context) (first, end *object.State, err error) {
+func (a *Archive) span(ctx context.Context) (first, end *object.State, err error) {
 	for bound := uint64(0); ; bound = end.Bound {
-		if end, err = s.log.End(ctx); err != nil {
+		if end, err = a.log.End(ctx); err != nil {
 			return nil, nil, err
 		}
-		first, err = s.log.First(ctx, end)
+		first, err = a.log.First(ctx, end)
 		if !errors.Is(err, objstore.ErrNotExist) || end.Bound == bound {
 			return first, end, err
 		}

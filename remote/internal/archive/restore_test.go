@@ -1,4 +1,4 @@
-package ship
+package archive
 
 import (
 	"bytes"
@@ -48,8 +48,8 @@ func fetched(t *testing.T, c *cutting, stored []byte, off, n int64, to io.Writer
 		t.Fatal(err)
 	}
 	c.Store = under
-	s := &Source{log: &history.Log{Store: c}}
-	return s.fetch(t.Context(), folder.Table, 7, off, n, to)
+	a := &Archive{log: &history.Log{Store: c}}
+	return a.fetch(t.Context(), folder.Table, 7, off, n, to)
 }
 
 func TestFetch_goesOnWhereAnAnswerWasCut(t *testing.T) {

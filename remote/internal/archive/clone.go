@@ -1,4 +1,4 @@
-package ship
+package archive
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/engine"
-	"github.com/stoatdb/stoat/remote/internal/clonestore"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -21,15 +20,15 @@ const cloneWriter = "clone"
 //
 // First the draft in child names the clone, then the parent has a pin of that name, and then one
 // object is all of the clone: so each try goes on with what it finds, and its end decides.
-func (s *Source) Clone(
-	ctx context.Context, child *Source, when When, name string,
+func (a *Archive) Clone(
+	ctx context.Context, child *Archive, when When, name string,
 ) (commit, at uint64, err error) {
 	if len(name) > object.OriginNameBytesMax {
 		return 0, 0, fmt.Errorf("option Name has %d bytes, at most %d", len(name),
 			object.OriginNameBytesMax)
 	}
 	for tries := 1; ; tries++ {
-		commit, at, err = s.tryClone(ctx, child, when, name)
+		commit, at, err = a.tryClone(ctx, child, when, name)
 		// What was the newest commit may be behind the pin that another try has made meanwhile.
 		if !when.isNow() || tries == cloneTries || !errors.Is(err, history.ErrNotKept) {
 			return commit, at, err
@@ -41,10 +40,10 @@ func (s *Source) Clone(
 const cloneTries = 3
 
 // tryClone is one try of Clone.
-func (s *Source) tryClone(
-	ctx context.Context, child *Source, when When, name string,
+func (a *Archive) tryClone(
+	ctx context.Context, child *Archive, when When, name string,
 ) (commit, at uint64, err error) {
-	state, end, err := s.stateAt(ctx, when)
+	state, end, err := a.stateAt(ctx, when)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -53,31 +52,31 @@ func (s *Source) tryClone(
 			"can be restored, and not cloned: %w", state.Commit, history.ErrNotKept)
 	}
 	origin := history.OriginOf(state, end, name)
-	child.log.Database = s.log.Database
+	child.log.Database = a.log.Database
 	vacant := child.log.WantVacant(ctx) // before the log: another try may make it at any time
 	first, err := history.First(ctx, child.log.Store)
 	switch {
-	case err == nil && first.Database != s.log.Database:
+	case err == nil && first.Database != a.log.Database:
 		return 0, 0, errTaken
 	case errors.Is(err, objstore.ErrNotExist) && vacant != nil:
 		return 0, 0, vacant
 	case errors.Is(err, objstore.ErrNotExist):
-		made, err := s.found(ctx, child, state, origin)
+		made, err := a.found(ctx, child, state, origin)
 		if made || err != nil {
 			return state.Commit, state.Time, err
 		}
 	case err != nil:
 		return 0, 0, err
 	}
-	return s.resume(ctx, child, origin, when)
+	return a.resume(ctx, child, origin, when)
 }
 
 // errTaken refuses a store that has anything but a clone of the same database.
 var errTaken = fmt.Errorf("the store of the clone has another database: %w", objstore.ErrExists)
 
 // found creates a clone, and reports whether it did: another try may have, meanwhile.
-func (s *Source) found(
-	ctx context.Context, child *Source, state *object.State, origin *object.Origin,
+func (a *Archive) found(
+	ctx context.Context, child *Archive, state *object.State, origin *object.Origin,
 ) (made bool, err error) {
 	id, err := child.log.Draft(ctx, origin.First)
 	if err != nil {
@@ -85,8 +84,8 @@ func (s *Source) found(
 	}
 	// What cannot be cloned leaves no pin. What was read before the pin counts as well: log objects
 	// do not change, and a pin that is there in time keeps all that the state needs.
-	first, err := s.firstOf(ctx, state, origin, id)
-	if s.isPast(ctx, state.Number, err) {
+	first, err := a.firstOf(ctx, state, origin, id)
+	if a.isDeleted(ctx, state.Number, err) {
 		err = fmt.Errorf("%w: %w", history.ErrNotKept, err)
 	}
 	if errors.Is(err, object.ErrTooLarge) {
@@ -97,7 +96,7 @@ func (s *Source) found(
 		return false, err
 	}
 	pin := history.ClonePin(id)
-	if err := s.log.PinAt(ctx, pin, pinned(origin, state.Time)); err != nil {
+	if err := a.log.PinAt(ctx, pin, pinned(origin, state.Time)); err != nil {
 		return false, err
 	}
 	if made, err = child.log.Found(ctx, first); err != nil {
@@ -113,29 +112,29 @@ func pinned(origin *object.Origin, at uint64) *object.State {
 }
 
 // firstOf returns the first object of a clone of a state.
-func (s *Source) firstOf(
+func (a *Archive) firstOf(
 	ctx context.Context, state *object.State, origin *object.Origin, id object.ID,
 ) (*object.Log, error) {
-	branch, err := newBranch(state)
+	branch, err := engine.NewBranchOff(state.Version.Branch)
 	if err == nil {
-		err = wantEpoch(state)
+		err = history.WantEpoch(state)
 	}
 	if err != nil {
 		return nil, err
 	}
 	first := &object.Log{
 		Header: object.Header{
-			Database: s.log.Database, Number: 1, Epoch: origin.Epoch + 1, ID: id,
-			Time: max(s.log.Now(), state.Time),
+			Database: a.log.Database, Number: 1, Epoch: origin.Epoch + 1, ID: id,
+			Time: max(a.log.Now(), state.Time),
 		},
 		Claim: &object.Claim{Writer: cloneWriter, Branch: branch, Window: 1},
 		Parts: []object.Part{{Origin: origin}},
 	}
-	if edit := history.Start(s.log.Database).Version.EditTo(state.Version); edit != nil {
+	if edit := history.Start(a.log.Database).Version.EditTo(state.Version); edit != nil {
 		first.Parts = append(first.Parts, object.Part{Edit: edit})
 	}
 	if state.Commit > state.Version.LastCommit {
-		commits, err := s.commitsOf(ctx, state)
+		commits, err := a.commitsOf(ctx, state)
 		if err != nil {
 			return nil, err
 		}
@@ -146,11 +145,11 @@ func (s *Source) firstOf(
 
 // commitsOf returns the commits of a state that are in no table. The error matches
 // object.ErrTooLarge if no object has room for them.
-func (s *Source) commitsOf(
+func (a *Archive) commitsOf(
 	ctx context.Context, state *object.State,
 ) (*object.Commits, error) {
 	bytes, c := 0, &object.Commits{First: state.Version.LastCommit + 1}
-	err := s.log.BatchedCommits(ctx, state, func(_ uint64, batch []byte) error {
+	err := a.log.BatchedCommits(ctx, state, func(_ uint64, batch []byte) error {
 		if bytes += len(batch); bytes > object.EditBytesMax {
 			return object.ErrTooLarge
 		}
@@ -160,19 +159,10 @@ func (s *Source) commitsOf(
 	return c, err
 }
 
-// newBranch returns a branch that positions do not take for that of a state.
-func newBranch(after *object.State) (branch uint64, err error) {
-	const low = 1<<engine.BranchBits - 1
-	for branch = after.Version.Branch; err == nil && (branch^after.Version.Branch)&low == 0; {
-		branch, err = engine.NewBranch()
-	}
-	return branch, err
-}
-
 // resume returns what the clone is of that an earlier try has made, and makes sure that it has its
 // pin. It is an error if it is no clone of the origin's database.
-func (s *Source) resume(
-	ctx context.Context, child *Source, origin *object.Origin, when When,
+func (a *Archive) resume(
+	ctx context.Context, child *Archive, origin *object.Origin, when When,
 ) (commit, at uint64, err error) {
 	first, err := child.log.FirstObject(ctx)
 	if err != nil {
@@ -187,47 +177,27 @@ func (s *Source) resume(
 		return 0, 0, fmt.Errorf("the store has a clone of commit %d already: %w", was.Commit,
 			objstore.ErrExists)
 	}
-	return was.Commit, first.Time, s.putBack(ctx, child, history.ClonePin(first.ID),
+	return was.Commit, first.Time, a.putBack(ctx, child, history.ClonePin(first.ID),
 		pinned(was, first.Time))
 }
 
 // putBack makes sure that a clone has its pin, unless it is detached.
-func (s *Source) putBack(ctx context.Context, child *Source, name string, at *object.State) error {
+func (a *Archive) putBack(
+	ctx context.Context, child *Archive, name string, at *object.State,
+) error {
 	end, err := child.log.End(ctx)
 	if err != nil || end.Origin == nil {
 		return err
 	}
-	if err := s.log.WantCloned(ctx, end.Origin, name); err != nil {
+	if err := a.log.WantCloned(ctx, end.Origin, name); err != nil {
 		return err
 	}
-	created, err := s.log.PutBack(ctx, name, at)
+	created, err := a.log.PutBack(ctx, name, at)
 	if created {
 		end, err = child.log.End(ctx)
 	}
 	if err == nil && end.Origin == nil { // it has been detached meanwhile, which removes the pin
-		err = s.log.Unpin(ctx, name)
+		err = a.log.Unpin(ctx, name)
 	}
 	return err
-}
-
-// Lend has the files of a clone read in its parent's store, too, given the newest state. It is an
-// error if they are needed, and the parent is not at hand.
-func (s *Source) Lend(ctx context.Context, end *object.State) error {
-	clone := clonestore.Of(s.log.Store)
-	switch {
-	case clone != nil && len(end.Claims) > 0:
-		log := *s.log
-		log.Database = end.Database
-		return clone.Lend(ctx, &log, end)
-	case end.Origin != nil:
-		return history.NoParent(end.Origin)
-	}
-	return nil
-}
-
-// Return has no files of a parent read any more, since the clone has become independent.
-func (s *Source) Return() {
-	if clone := clonestore.Of(s.log.Store); clone != nil {
-		clone.Return()
-	}
 }

@@ -1,4 +1,4 @@
-package ship
+package archive
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/remote/internal/clonestore"
 	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/internal/retry"
@@ -29,40 +30,37 @@ type When struct {
 
 func (w When) isNow() bool { return w.Position == 0 && w.Commit == 0 && w.Time.IsZero() }
 
-// Rebuild makes a folder, which is empty or has what an earlier try has left, a copy of the
+// Restore makes a folder, which is empty or has what an earlier try has left, a copy of the
 // database in the store.
-func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string, when When) error {
+func (a *Archive) Restore(ctx context.Context, files vfs.FS, dir string, when When) error {
 	for {
-		state, end, err := s.stateAt(ctx, when)
+		state, end, err := a.stateAt(ctx, when)
 		if err == nil {
-			err = s.Lend(ctx, end)
+			err = clonestore.Lend(ctx, a.log, end)
 		}
 		if err != nil {
 			return err
 		}
-		err = s.rebuild(ctx, state, files, dir)
-		if err == nil || !s.isPast(ctx, max(state.Number, end.Bound), err) {
+		err = a.restoreTo(ctx, state, files, dir)
+		if err == nil || !a.isDeleted(ctx, max(state.Number, end.Bound), err) {
 			return err
 		}
 	}
 }
 
-// isPast reports whether an error may come from what was deleted since the unlink bound was read,
-// which is above a number then.
-func (s *Source) isPast(ctx context.Context, number uint64, err error) bool {
+// isDeleted reports whether an error may come from what was deleted since the unlink bound was
+// read, which is above a number then.
+func (a *Archive) isDeleted(ctx context.Context, number uint64, err error) bool {
 	if !errors.Is(err, corrupt.Err) && !errors.Is(err, objstore.ErrNotExist) {
 		return false
 	}
-	bound, err := s.log.Bound(ctx)
+	bound, err := a.log.Bound(ctx)
 	return err == nil && bound > number
 }
 
 // stateAt returns the state to make a copy of, and the newest one.
-func (s *Source) stateAt(ctx context.Context, when When) (at, end *object.State, err error) {
-	end, err = s.log.Present(ctx)
-	if errors.Is(err, objstore.ErrNotExist) {
-		err = ErrNone
-	}
+func (a *Archive) stateAt(ctx context.Context, when When) (at, end *object.State, err error) {
+	end, err = a.log.Present(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,9 +72,9 @@ func (s *Source) stateAt(ctx context.Context, when When) (at, end *object.State,
 	switch {
 	case err != nil:
 	case when.Position != 0, commit != 0:
-		at, err = s.log.AtCommit(ctx, end, commit)
+		at, err = a.log.AtCommit(ctx, end, commit)
 	case !when.Time.IsZero():
-		at, err = s.log.AtTime(ctx, end, uint64(max(0, when.Time.UnixMilli())))
+		at, err = a.log.AtTime(ctx, end, uint64(max(0, when.Time.UnixMilli())))
 	}
 	return at, end, err
 }
@@ -100,15 +98,15 @@ func commitOf(end *object.State, p engine.Position) (uint64, error) {
 	return 0, errors.New("the position is of another database")
 }
 
-// rebuild makes a folder a copy of a state.
-func (s *Source) rebuild(
+// restoreTo makes a folder a copy of a state.
+func (a *Archive) restoreTo(
 	ctx context.Context, state *object.State, files vfs.FS, dir string,
 ) error {
 	err := engine.Rebuild(ctx, files, dir, engine.Parts{
 		Database: state.Database, Version: state.Version,
-		Fetch: s.fetch,
+		Fetch: a.fetch,
 		Commits: func(apply func(commit uint64, payload []byte) error) error {
-			return s.log.BatchedCommits(ctx, state, apply)
+			return a.log.BatchedCommits(ctx, state, apply)
 		},
 	})
 	if names := objectsOf(err); len(names) > 0 {
@@ -138,13 +136,13 @@ func objectsOf(err error) (names []string) {
 
 // fetch writes a piece of a file, of the object that holds it. What has come before a request fails
 // is not asked for again.
-func (s *Source) fetch(
+func (a *Archive) fetch(
 	ctx context.Context, kind folder.Kind, number uint64, off, n int64, to io.Writer,
 ) error {
 	name := history.DataName(kind, number)
 	file := &target{to: to}
 	for tries := 1; ; tries++ {
-		written, err := objstore.GetTo(ctx, s.log.Store, name, off, n, file)
+		written, err := objstore.GetTo(ctx, a.log.Store, name, off, n, file)
 		off, n = off+written, n-written
 		switch {
 		case file.err != nil:
