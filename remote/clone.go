@@ -14,15 +14,6 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-var (
-	// ErrNoParent reports a clone that is used without the store of its parent, or with another one,
-	// and a database that is no clone in the place of one.
-	ErrNoParent = history.ErrNoParent
-	// ErrUnpinned reports a clone whose pin in its parent was removed. Such an error also matches
-	// [ErrNotKept]. [Clone] into the same store puts the pin back, if nothing was deleted yet.
-	ErrUnpinned = history.ErrUnpinned
-)
-
 // CloneOptions configures what [Clone] clones. The zero value and a nil *CloneOptions mean the
 // newest commit that was shipped.
 type CloneOptions struct {

@@ -3,6 +3,8 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"path/filepath"
 	"time"
 
@@ -11,9 +13,108 @@ import (
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/hook"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/remote/internal/archive"
 	"github.com/stoatdb/stoat/remote/internal/ship"
 	"github.com/stoatdb/stoat/remote/internal/sparse"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
+
+// Open opens the database in a store, creating it if there is none, with a folder that may be
+// missing, and takes the role of its writer. The folder may also hold a database that no store has
+// yet. If it does not continue what is in the store, the error is [ErrApart], and nothing changes.
+// If the store has no database, but some objects of one, the error matches [objstore.ErrExists].
+//
+// Where the folder is empty and the store has the database, Open takes some round trips, whatever
+// the size of the database: files stay in the store, and are read through a cache
+// ([Options.CacheBytes]), as after [Reader.TakeOver]. With [Wait], Open returns once everything in
+// the folder is in the store. The context is for that and the claim; once Open has returned, it has
+// no effect.
+//
+// Requests that fail may be made again for some seconds, after which Open returns why they fail;
+// what is not permitted ([objstore.ErrDenied]), it returns at once. But a claim whose outcome is
+// unknown is made again until ctx ends, since it may have taken the role.
+func Open(ctx context.Context, store objstore.Store, dir string, opts *Options) (*DB, error) {
+	settings, _ := hook.Of(opts)
+	db, err := open(ctx, store, dir, opts.withDefaults(), settings)
+	if err != nil {
+		return nil, fmt.Errorf("open database %s in object storage: %w", dir, err)
+	}
+	return db, nil
+}
+
+// open is Open as the settings say.
+func open(
+	ctx context.Context, store objstore.Store, dir string, o Options, settings hook.Settings,
+) (*DB, error) {
+	if err := o.check(store); err != nil {
+		return nil, err
+	}
+	files, err := sealedWith(settings.FS, o.Database.Key)
+	if err != nil {
+		return nil, err
+	}
+	db, err := newDB(ctx, &meter{Store: store}, &o)
+	if err != nil {
+		return nil, err
+	}
+	db.far = &lazyFar{open: func(inMemory bool) (*far, error) {
+		cache := filepath.Join(dir, folder.CacheName)
+		if inMemory {
+			cache = ""
+		}
+		database, claims, err := db.shipper.Claims(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		return openFar(farConfig{
+			store: db.store, patience: o.Patience, database: database, first: claims[0].ID, claims: claims,
+			files: settings.FS, dir: cache, limit: o.CacheBytes, key: o.Database.Key,
+			logger: o.Database.Logger, missing: func() {},
+		})
+	}}
+	err = db.openWhere(ctx, files, dir, o, settings)
+	if err == nil && o.Durability == Wait {
+		err = db.awaitShipped(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.far.stop())
+	}
+	return db, nil
+}
+
+// awaitShipped returns once everything in the folder is in the store. Otherwise it closes the
+// database.
+func (db *DB) awaitShipped(ctx context.Context) error {
+	err := db.shipper.Wait(ctx)
+	if err == nil {
+		return nil
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	db.shipper.Closing()
+	err = errors.Join(err, db.DB.Close())
+	_ = db.shipper.Stop(ended) // what is missing, err says
+	return err
+}
+
+// newDB returns a database that is not open. Its requests are for ctx, until it is.
+func newDB(ctx context.Context, store *meter, o *Options) (*DB, error) {
+	db := &DB{store: store, wait: o.CloseTimeout, part: o.partBytes()}
+	log, err := archive.NewLog(db.store)
+	if err == nil {
+		config := o.shipping()
+		if o.FillCache {
+			config.Fetch = func(
+				ctx context.Context, kind folder.Kind, number uint64, size int64, here io.ReaderAt,
+				pass func(int) error, needed func(folder.Kind, uint64) bool,
+			) (bool, error) {
+				return db.far.fetch(ctx, kind, number, size, here, pass, needed)
+			}
+		}
+		db.shipper = ship.New(ctx, log, config)
+	}
+	return db, err
+}
 
 // openWhere opens the database in the folder, or else in the store.
 func (db *DB) openWhere(
@@ -94,22 +195,4 @@ func (db *DB) openFolder(dir string, opts *stoat.Options, settings hook.Settings
 	}
 	db.DB = opened
 	return err
-}
-
-const (
-	// partShare of LocalBytes, as a divisor, is what a compaction writes at a time, but never less
-	// than minPart, which is two tables, nor more than maxPart. As much may wait to be stored. Young
-	// runs are only joined with each other if they have no more than youngParts times as much.
-	partShare  = 8
-	youngParts = 8
-	minPart    = 64 << 20
-	maxPart    = 512 << 20
-)
-
-// partBytes returns how much a compaction writes at a time; 0 is the default.
-func (o *Options) partBytes() int64 {
-	if o.LocalBytes <= 0 {
-		return 0
-	}
-	return min(max(o.LocalBytes/partShare, minPart), maxPart)
 }

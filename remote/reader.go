@@ -16,10 +16,6 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// ErrLost reports a position of a commit that was lost with its writer: another one has gone on
-// without it.
-var ErrLost = tail.ErrLost
-
 // ReaderOptions configures how [OpenReader] opens a database. The zero value and a nil
 // *ReaderOptions mean the defaults.
 type ReaderOptions struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/remote/internal/history"
 )
 
 // Status is how far a tail is.
@@ -31,7 +32,7 @@ func (t *Tail) claiming(since time.Time, err error) {
 	t.claimSince, t.claimFailed = since, err
 }
 
-// WaitFor returns when a position is visible. The error is ErrLost if it never will be,
+// WaitFor returns when a position is visible. The error is history.ErrLost if it never will be,
 // engine.ErrClosed after Close, or that of ctx.
 func (t *Tail) WaitFor(ctx context.Context, p engine.Position) error {
 	t.waiting.Add(1)
@@ -45,7 +46,7 @@ func (t *Tail) WaitFor(ctx context.Context, p engine.Position) error {
 		case standing == engine.Visible:
 			return nil
 		case standing == engine.Lost:
-			return ErrLost
+			return history.ErrLost
 		case ended:
 			return engine.ErrClosed
 		}

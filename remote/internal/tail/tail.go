@@ -27,9 +27,6 @@ import (
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// ErrLost reports a position of a commit that is no part of the database any more.
-var ErrLost = history.ErrLost
-
 const (
 	// pauseShare of a pause, as a divisor, is by how much the next one is longer while nothing
 	// happens.
