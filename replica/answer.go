@@ -35,6 +35,7 @@ const (
 // post answers a request.
 func (h *handler) post(w http.ResponseWriter, r *http.Request) {
 	s, peer, status, err := h.answer(w, r)
+	err = unnamed(err)
 	if err != nil && status != http.StatusOK {
 		told := err.Error()
 		if status == http.StatusInternalServerError {
@@ -125,7 +126,7 @@ func (h *handler) give(
 ) (of *Space, peer DeviceID, status int, err error) {
 	peer = lacks.to.Device
 	var denied error
-	if err = s.Seal(); err == nil {
+	if err = s.sealAll(); err == nil {
 		denied, err = endpoint{s}.MayRead(peer)
 	}
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *Space) apply(runs []*run) error {
 	for i := range refusals {
 		all = append(all, refusals[i].Reason)
 	}
-	return cmp.Or(err, wrap(s.name, errors.Join(all...)))
+	return cmp.Or(err, errors.Join(all...))
 }
 
 // applyFrom is apply for runs that came with a session, which it is told what was refused of them.
@@ -95,7 +95,7 @@ func (s *Space) applyOnce(
 		}
 		s.room.add(waiting...)
 		s.room.addClaims(claims)
-		return nil, false, wrap(s.name, err)
+		return nil, false, err
 	}
 	s.retried = !a.cut
 	s.room.add(a.waiting...)

@@ -176,7 +176,7 @@ func (e endpoint) Changed() <-chan struct{} { return e.s.chronicle.wait() }
 // Seal implements session.Space.
 func (e endpoint) Seal() error {
 	before := e.s.chronicle.position()
-	err := e.s.Seal()
+	err := e.s.sealAll()
 	if err == nil {
 		e.s.chronicle.await(before)
 	}

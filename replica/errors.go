@@ -31,3 +31,32 @@ var (
 func invalid(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, ErrInvalid)...)
 }
+
+// spaceError is an error of a space, with its name.
+type spaceError struct {
+	name string
+	err  error
+}
+
+// Error implements error.
+func (e *spaceError) Error() string { return fmt.Sprintf("space %q: %v", e.name, e.err) }
+
+// Unwrap returns the error without the name.
+func (e *spaceError) Unwrap() error { return e.err }
+
+// wrap adds the name of the space to an error that does not have it; nil stays nil.
+func wrap(name string, err error) error {
+	var named *spaceError
+	if err == nil || errors.As(err, &named) && named.name == name {
+		return err
+	}
+	return &spaceError{name, err}
+}
+
+// unnamed returns an error without the name of the space, for who is told that besides.
+func unnamed(err error) error {
+	if named, ok := err.(*spaceError); ok {
+		return named.err
+	}
+	return err
+}

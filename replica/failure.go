@@ -23,13 +23,18 @@ type Failure struct {
 	Reason Reason    `json:"reason"`
 }
 
-// noteEnd notes why a session with a device ended.
+// noteEnd notes why a session with a device ended, zero if nobody knows which. One that broke says
+// nothing.
 func (s *Space) noteEnd(device DeviceID, err error) {
 	here := reasonOf(err) != ""
+	failed := here || errors.Is(err, ErrEnded)
+	if err != nil && !failed {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forgetFailure(device)
-	if !here && !errors.Is(err, ErrEnded) {
+	if !failed {
 		return
 	}
 	if len(s.failures) == failuresMax {
@@ -38,9 +43,12 @@ func (s *Space) noteEnd(device DeviceID, err error) {
 	s.failures = append(s.failures, Failure{device, s.now(), here, Reason{err}})
 }
 
-// forgetFailure forgets what was noted of a device. The caller must hold mu.
+// forgetFailure forgets what was noted of a device, and of one that nobody knew, which may be the
+// same. The caller must hold mu.
 func (s *Space) forgetFailure(device DeviceID) {
-	s.failures = slices.DeleteFunc(s.failures, func(f Failure) bool { return f.Device == device })
+	s.failures = slices.DeleteFunc(s.failures, func(f Failure) bool {
+		return f.Device == device || f.Device == DeviceID{}
+	})
 }
 
 // errUnwelcome reports a device that a program has refused a session.

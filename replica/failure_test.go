@@ -98,3 +98,26 @@ func TestSync_tellsADeviceThatItIsNotAdmitted(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A server that refuses a session before it has said who it is, is in the status of the client until
+// they meet.
+func TestSync_ofAServerThatDoesNotSayWhoItIs(t *testing.T) {
+	server := newPeer(t, nil)
+	a := newPeer(t, server)
+	closed := server.web(&ServeOptions{Sync: SyncOptions{
+		Admit: func(*Space, DeviceID) error { return errors.New("no") }}})
+	for range 2 {
+		if err := a.browse(closed.URL, nil, SyncOptions{}); !errors.Is(err, ErrEnded) {
+			t.Errorf("got %v", err)
+		}
+		if f := a.failure(); f.Here || f.Device != (DeviceID{}) || !errors.Is(f.Reason, ErrEnded) {
+			t.Errorf("the status: %+v", f)
+		}
+	}
+	must(t, a.browse(server.web(nil).URL, nil, SyncOptions{}))
+	a.space.mu.Lock()
+	defer a.space.mu.Unlock()
+	if len(a.space.failures) > 0 {
+		t.Errorf("they have met: %v", a.space.failures)
+	}
+}

@@ -44,7 +44,7 @@ func ExportSince(ctx context.Context, s *Space, since Vector, w io.Writer) error
 		err = s.sealOwn()
 	}
 	if err != nil && !errors.Is(err, stoat.ErrReadOnly) && !errors.Is(err, errNoDevice) {
-		return err
+		return wrap(s.name, err)
 	}
 	err = s.db.View(func(tx *stoat.Tx) error {
 		t, err := s.in(tx)

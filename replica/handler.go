@@ -75,7 +75,14 @@ type upgraded struct {
 	r *bufio.Reader
 }
 
-func (u *upgraded) Read(p []byte) (int, error) { return u.r.Read(p) }
+// Read implements io.Reader. Through the reader of the server, the end of the connection would end
+// the context of the request, before the session says why it ends.
+func (u *upgraded) Read(p []byte) (int, error) {
+	if n := u.r.Buffered(); n > 0 {
+		return u.r.Read(p[:min(n, len(p))])
+	}
+	return u.Conn.Read(p)
+}
 
 // DialHTTP connects to a [Handler] at a URL. The client may be nil; else it must speak HTTP/1.1, as
 // HTTP/2 has no upgrade. The caller passes the connection to [Sync].

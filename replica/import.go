@@ -94,7 +94,7 @@ func (in *intake) runBehind(id entry.Hash, described []byte) (err error) {
 // complete returns an error if something that the file had is not merged.
 func (in *intake) complete() error {
 	return in.space.db.View(func(tx *stoat.Tx) error {
-		all, err := in.space.Waiting(tx)
+		all, err := in.space.allWaiting(tx)
 		if err != nil {
 			return err
 		}

@@ -160,6 +160,7 @@ func TestSync_isEndedAtAnyMoment(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			x, y := net.Pipe()
 			conn := &closing{y, n, cancel}
+			reads := n
 			if ends == stoat.ErrClosed {
 				conn.then = func() { _ = b.db.Close() }
 			}
@@ -168,6 +169,11 @@ func TestSync_isEndedAtAnyMoment(t *testing.T) {
 			err := Sync(ctx, b.space, conn, once)
 			other := <-done
 			cancel()
+			for _, err := range []error{err, other} {
+				if n := strings.Count(fmt.Sprint(err), `space "team"`); err != nil && n != 1 {
+					t.Errorf("before read %d: the space is named %d times: %v", reads, n, err)
+				}
+			}
 			if errors.Is(other, ErrPeer) || errors.Is(other, stoat.ErrCorrupt) ||
 				err != nil && !errors.Is(err, ends) {
 				t.Errorf("%v before read %d: %v, and the other side: %v", ends, n, err, other)

@@ -52,13 +52,14 @@ func Post(ctx context.Context, s *Space, url string, opts *PostOptions) error {
 	if s.device == nil {
 		return wrap(s.name, errNoDevice)
 	}
-	err := s.Seal()
+	p := &poster{ctx: ctx, space: s, url: url, opts: opts, most: postBytes, server: opts.Peer}
+	err := s.sealAll()
 	if err == nil {
-		p := &poster{ctx: ctx, space: s, url: url, opts: opts, most: postBytes, server: opts.Peer}
 		err = p.run()
-		s.noteEnd(p.server, toWrite(err))
 	}
-	return wrap(s.name, toWrite(err))
+	err = toWrite(unnamed(err))
+	s.noteEnd(p.server, err)
+	return wrap(s.name, err)
 }
 
 // poster is one call of Post.

@@ -22,7 +22,9 @@ import (
 //
 // As long as a replica that has joined does not know the description of the space, which says
 // whether there are signatures at all, Seal does nothing.
-func (s *Space) Seal() error {
+func (s *Space) Seal() error { return wrap(s.name, s.sealAll()) }
+
+func (s *Space) sealAll() error {
 	if s.described() == nil {
 		return nil
 	}
@@ -34,7 +36,7 @@ func (s *Space) Seal() error {
 	return s.sealOwn()
 }
 
-// sealOwn is Seal without what has waited.
+// sealOwn is sealAll without what has waited.
 func (s *Space) sealOwn() error {
 	s.applying.Lock()
 	defer s.applying.Unlock()
@@ -51,7 +53,7 @@ func (s *Space) sealOwn() error {
 	} else if err == nil {
 		err = s.db.Sync()
 	}
-	return wrap(s.name, err)
+	return err
 }
 
 // written returns the own log, and whether it should name what it has seen.

@@ -369,11 +369,3 @@ func (s *Space) Name() string { return s.name }
 
 // time returns the time of day.
 func (s *Space) time() time.Time { return s.now() }
-
-// wrap adds the name of the space to an error; nil stays nil.
-func wrap(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("space %q: %w", name, err)
-}

@@ -120,40 +120,22 @@ func runSession(
 	if opts == nil {
 		opts = &SyncOptions{}
 	}
-	config.Once, config.Peer, config.Binding = opts.Once, opts.Peer, opts.Binding
-	config.FromCheckpoint = opts.FromCheckpoint
+	var met met
 	if c, ok := conn.(*Conn); ok {
 		if opts.Peer != (DeviceID{}) && opts.Peer != c.peer {
 			return errors.Join(fmt.Errorf("%w: %s instead of %s", ErrPeerKey, c.peer, opts.Peer),
 				conn.Close())
 		}
+		met.peer = c.peer
+	}
+	if !config.Accept {
+		met.space = config.Spaces[0].(local).replica()
+	}
+	if err := met.configure(config, opts); err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	if c, ok := conn.(*Conn); ok {
 		config.Peer, config.Binding = c.peer, c.binding[:]
-	}
-	config.Random, config.Reason = rand.Reader, reasonOf
-	var number [8]byte
-	if _, err := rand.Read(number[:]); err != nil {
-		return err
-	}
-	config.Number = binary.BigEndian.Uint64(number[:]) | 1
-	var met *Space
-	var peer DeviceID
-	var skew time.Duration
-	config.Admit = func(space session.Space, key [32]byte, ahead time.Duration) error {
-		s := space.(local).replica()
-		if opts.Admit != nil {
-			if err := opts.Admit(s, key); err != nil {
-				return fmt.Errorf("%w: %w", errUnwelcome, err)
-			}
-		}
-		s.meet(config.Number, key)
-		met, peer, skew = s, key, ahead
-		return s.noteClock(key, ahead)
-	}
-	if opts.OnStatus != nil {
-		config.Report = func(now session.Status) {
-			opts.OnStatus(SyncStatus{DeviceID(now.Peer), now.Skew, now.Sent, now.Received, now.CaughtUp,
-				now.Acknowledged, now.ChunksLacking, now.Refused, now.Denied})
-		}
 	}
 	for _, space := range config.Spaces {
 		s := space.(local).replica()
@@ -164,14 +146,51 @@ func runSession(
 		}
 		defer s.follow()()
 	}
-	err := toWrite(session.New(config).Run(ctx, conn))
-	if met != nil {
-		met.noteEnd(peer, err)
+	err := toWrite(unnamed(session.New(config).Run(ctx, conn)))
+	if met.space != nil {
+		met.space.noteEnd(met.peer, err)
 	}
-	if err == nil && opts.Once && met != nil {
-		err = met.takenBy(skew)
+	if err == nil && opts.Once && met.space != nil {
+		err = met.space.takenBy(met.skew)
 	}
 	return err
+}
+
+// met is what is known of the two sides of a session: more, once the peer has proven who it is.
+type met struct {
+	space *Space   // that it is about; nil: not known yet
+	peer  DeviceID // zero: not known yet
+	skew  time.Duration
+}
+
+// configure sets how to have a session, and notes who is met.
+func (m *met) configure(config *session.Config, opts *SyncOptions) error {
+	config.Once, config.Peer, config.Binding = opts.Once, opts.Peer, opts.Binding
+	config.FromCheckpoint = opts.FromCheckpoint
+	config.Random, config.Reason = rand.Reader, reasonOf
+	var number [8]byte
+	if _, err := rand.Read(number[:]); err != nil {
+		return err
+	}
+	config.Number = binary.BigEndian.Uint64(number[:]) | 1
+	config.Admit = func(space session.Space, key [32]byte, ahead time.Duration) error {
+		s := space.(local).replica()
+		if opts.Admit != nil {
+			if err := opts.Admit(s, key); err != nil {
+				return fmt.Errorf("%w: %w", errUnwelcome, err)
+			}
+		}
+		s.meet(config.Number, key)
+		m.space, m.peer, m.skew = s, key, ahead
+		return s.noteClock(key, ahead)
+	}
+	if opts.OnStatus != nil {
+		config.Report = func(now session.Status) {
+			opts.OnStatus(SyncStatus{DeviceID(now.Peer), now.Skew, now.Sent, now.Received, now.CaughtUp,
+				now.Acknowledged, now.ChunksLacking, now.Refused, now.Denied})
+		}
+	}
+	return nil
 }
 
 // follow makes commits wake the sessions of the space, until the function that it returns is

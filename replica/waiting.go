@@ -50,6 +50,11 @@ func lackedBy(reason error) *lacking {
 
 // Waiting returns what waits, since when, and for what.
 func (s *Space) Waiting(tx *stoat.Tx) ([]Waiting, error) {
+	all, err := s.allWaiting(tx)
+	return all, wrap(s.name, err)
+}
+
+func (s *Space) allWaiting(tx *stoat.Tx) ([]Waiting, error) {
 	all, err := s.unmerged(tx, func(w *wait) bool { return !w.ends() })
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +68,7 @@ func (s *Space) Waiting(tx *stoat.Tx) ([]Waiting, error) {
 		}
 		all = append(all, v)
 	}
-	return all, wrap(s.name, err)
+	return all, err
 }
 
 // Ended returns the entries that are not valid, and why. Their logs end before them; what precedes
