@@ -30,17 +30,24 @@ type Adopted struct {
 //
 // An entry that was adopted before is not adopted again. If two devices adopt the same without
 // knowing of each other, it counts once.
+//
+// After an error, nothing is adopted: if some of it was already, the transaction cannot commit.
 func (s *Space) Adopt(tx *stoat.Tx, log LogID, from, to uint64) (Adopted, error) {
 	var a Adopted
-	err := s.confine(tx)
-	if err != nil {
+	if err := s.confine(tx); err != nil {
 		return a, err
 	}
 	t, err := s.in(tx)
 	if err == nil {
-		a, err = t.adopt(entry.Hash(log), from, to)
+		err = t.allOrNone(func() (err error) {
+			a, err = t.adopt(entry.Hash(log), from, to)
+			return err
+		})
 	}
-	return a, wrap(s.name, err)
+	if err != nil {
+		return Adopted{}, wrap(s.name, err)
+	}
+	return a, nil
 }
 
 func (t *txn) adopt(log entry.Hash, from, to uint64) (a Adopted, err error) {

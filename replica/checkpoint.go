@@ -65,7 +65,7 @@ func (t *txn) makeCheckpoint() error {
 		err = cmp.Or(t.fits(act), t.startable(act, salts))
 	}
 	if err == nil {
-		err = t.issueCheckpoint(act, salts)
+		err = t.allOrNone(func() error { return t.issueCheckpoint(act, salts) })
 	}
 	if err != nil {
 		return errors.Join(err, t.dropBases(next.number))

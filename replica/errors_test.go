@@ -42,8 +42,8 @@ func TestErrors_nameTheSpaceOnce(t *testing.T) {
 func TestErrors_thatComeWithTheirSpaceDoNotNameIt(t *testing.T) {
 	const closed = "its database was closed: it must be opened again"
 	for name, call := range map[string]func(client *peer, url string) error{
-		"upgrade": func(client *peer, url string) error { return client.browse(url, nil, SyncOptions{}) },
-		"POST":    func(client *peer, url string) error { return Post(t.Context(), client.space, url, nil) },
+		"upgrade": func(p *peer, url string) error { return p.browse(url, nil, SyncOptions{}) },
+		"POST":    func(p *peer, url string) error { return Post(t.Context(), p.space, url, nil) },
 	} {
 		server := newPeer(t, nil)
 		a := newPeer(t, server)

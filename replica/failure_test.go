@@ -99,8 +99,8 @@ func TestSync_tellsADeviceThatItIsNotAdmitted(t *testing.T) {
 	}
 }
 
-// A server that refuses a session before it has said who it is, is in the status of the client until
-// they meet.
+// A server that ends a session before it has said who it is stays in the status of the client
+// until they meet.
 func TestSync_ofAServerThatDoesNotSayWhoItIs(t *testing.T) {
 	server := newPeer(t, nil)
 	a := newPeer(t, server)

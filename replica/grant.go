@@ -206,7 +206,7 @@ func areasOf(scopes []Scope) (all []entry.Area, err error) {
 
 // Revoke ends all grants to a device, or to [Anyone]. Of its logs, what this replica has now
 // counts; nothing that arrives later does, whatever time it has. A device may end what was granted
-// below a grant that it holds, and a root everything.
+// below a grant that it holds, and a root everything. If it may not end one of them, it ends none.
 func (s *Space) Revoke(tx *stoat.Tx, from Principal) error {
 	of, err := principalOf(from)
 	if err != nil {
@@ -233,12 +233,23 @@ func (s *Space) revokeAll(tx *stoat.Tx, from entry.Principal) error {
 	if len(all) == 0 {
 		return errNoGrant
 	}
-	for _, at := range all {
-		if err := s.revoke(tx, at); err != nil {
-			return err
+	a, err := s.act(tx)
+	for _, at := range all { // before anything is written
+		if err == nil {
+			_, err = a.revocation(at)
 		}
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	return t.allOrNone(func() error {
+		for _, at := range all {
+			if err := s.revoke(tx, at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // errNoGrant reports that there is nothing to revoke.
@@ -254,24 +265,31 @@ func (s *Space) revoke(tx *stoat.Tx, grant entry.Head) error {
 	if err != nil {
 		return err
 	}
+	r, err := a.revocation(grant)
+	if err != nil {
+		return err
+	}
+	return a.add(entry.Act{Revoke: r})
+}
+
+// revocation returns the revocation of a grant, if the device may make it.
+func (a *ownAct) revocation(grant entry.Head) (r *entry.Revoke, err error) {
 	g := a.tree.Grant(grant)
 	if g == nil {
-		return fmt.Errorf("%s/%d: %w", grant.Log, grant.Seq, errNoGrant)
+		return nil, fmt.Errorf("%s/%d: %w", grant.Log, grant.Seq, errNoGrant)
 	}
-	r := &entry.Revoke{Grant: grant}
+	r = &entry.Revoke{Grant: grant}
 	device := a.next.log.device
 	if !a.tree.IsRoot(device) {
 		above := a.tree.Above(device, a.at, g, seesAll{a.rightsView})
 		if above == nil {
-			return cmp.Or(a.err, fmt.Errorf("the device %s cannot revoke that: it needs a grant above "+
-				"it: %w", device, ErrNotAllowed))
+			return nil, cmp.Or(a.err, fmt.Errorf("the device %s cannot revoke that: it needs a grant "+
+				"above it: %w", device, ErrNotAllowed))
 		}
 		r.Under = &above.At
 	}
-	if r.Last, err = a.lastOf(grant); err != nil {
-		return err
-	}
-	return a.add(entry.Act{Revoke: r})
+	r.Last, err = a.lastOf(grant)
+	return r, err
 }
 
 // lastOf returns the last entries of the logs that have seen a grant.

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -36,7 +37,9 @@ type Reverted struct {
 // changes are new entries of this replica, several if there are many, which [Space.History] shows
 // and which can be reverted in turn. What was added to a sum is taken back each time that Revert is
 // called. A maximum and a minimum stay: the greatest of all values that were ever written counts,
-// so no entry can make it less. Let no device write what it must not: see [Fields].
+// so no entry can make it less. Let no device write what it must not: see [Scope.Fields].
+//
+// After an error, nothing is taken back: if some of it was already, the transaction cannot commit.
 func (s *Space) Revert(tx *stoat.Tx, f Filter) (Reverted, error) {
 	key, err := f.check()
 	if err != nil {
@@ -50,8 +53,10 @@ func (s *Space) Revert(tx *stoat.Tx, f Filter) (Reverted, error) {
 		return Reverted{}, wrap(s.name, err)
 	}
 	r := &reversal{t: t, filter: f, key: key}
-	err = r.run()
-	return r.done, wrap(s.name, err)
+	if err := t.allOrNone(r.run); err != nil {
+		return Reverted{}, wrap(s.name, err)
+	}
+	return r.done, nil
 }
 
 // check returns an error if the filter selects nothing in particular, and the bytes of the key.
@@ -99,7 +104,16 @@ func (r *reversal) run() error {
 	if err != nil {
 		return err
 	}
-	for h, err := range t.eachHead() {
+	marks := stoat.Prefix([]byte(prefixRevert))
+	if err = r.mark(); err == nil {
+		err = r.revertMarked(marks)
+	}
+	return cmp.Or(err, t.meta.DeleteRange(marks))
+}
+
+// mark marks the records that the selected entries touch.
+func (r *reversal) mark() error {
+	for h, err := range r.t.eachHead() {
 		if err == nil && r.selectsLog(h) {
 			err = r.markLog(h)
 		}
@@ -107,11 +121,16 @@ func (r *reversal) run() error {
 			return err
 		}
 	}
+	return nil
+}
+
+// revertMarked makes entries for the records that are marked.
+func (r *reversal) revertMarked(marks stoat.Range) error {
+	t := r.t
 	names, err := t.collectionNames()
 	if err != nil {
 		return err
 	}
-	marks := stoat.Prefix([]byte(prefixRevert))
 	var is, was *fold
 	for key := range t.meta.Keys(marks) {
 		key = key[len(prefixRevert):]
@@ -134,10 +153,7 @@ func (r *reversal) run() error {
 			return err
 		}
 	}
-	if err := errors.Join(t.tx.Err(), r.revert(is, was)); err != nil {
-		return err
-	}
-	return t.meta.DeleteRange(marks)
+	return errors.Join(t.tx.Err(), r.revert(is, was))
 }
 
 // selectsLog reports whether the filter selects entries of a log.

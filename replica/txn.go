@@ -164,6 +164,7 @@ type txn struct {
 	pending    *pending // local changes
 	deferred   deferred // changes by others
 	growth     *growth  // of logs; nil if none grows
+	issued     int      // own entries that were begun
 	rightsView *rightsView
 	notes      actNotes
 	replays    bool   // records are marked, and replayed at commit
