@@ -327,7 +327,7 @@ func TestModel_readersSeeCommittedStatesOfManyWriters(t *testing.T) {
 	}
 	r.fs = faultfs.New(memfs.New(), func(op faultfs.Op) error {
 		if op.Kind == faultfs.Sync && strings.HasSuffix(op.Name, ".log") {
-			letOthersRun()
+			letOthersRun(r.line)
 		}
 		return nil
 	})
@@ -364,9 +364,11 @@ func startReaders(t *testing.T, db *stoat.DB, line *timeline) (stop func()) {
 	}
 }
 
-// letOthersRun delays a sync of the log, so that other transactions commit meanwhile.
-func letOthersRun() {
-	for range 10_000 {
+// letOthersRun delays a sync of the log until others have read several hundred times, so that other
+// transactions commit meanwhile. There may be no readers yet.
+func letOthersRun(line *timeline) {
+	enough := line.reads.Load() + 300
+	for n := 0; n < 10_000 && line.reads.Load() < enough; n++ {
 		runtime.Gosched()
 	}
 }
@@ -386,6 +388,7 @@ func readOnce(db *stoat.DB, line *timeline) error {
 	if err != nil {
 		return err
 	}
+	line.reads.Add(1)
 	if !line.clock.Now().Equal(clock.Now()) {
 		return nil
 	}

@@ -2,6 +2,7 @@ package torture
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/stoatdb/stoat/internal/testing/model"
 	"github.com/stoatdb/stoat/internal/testing/torture/crash"
@@ -12,11 +13,12 @@ import (
 type timeline struct {
 	*crash.Timeline[*model.Bucket]
 	clock *model.Clock // by which entries expire
+	reads atomic.Int64 // how often readOnce has read the database
 }
 
 func newTimeline() *timeline {
 	clock := model.NewClock()
-	return &timeline{crash.NewTimeline(model.New(clock).Root()), clock}
+	return &timeline{Timeline: crash.NewTimeline(model.New(clock).Root()), clock: clock}
 }
 
 // match returns which of the promised states got equals by the clock, preferring the newest.
