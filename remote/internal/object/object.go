@@ -1,12 +1,15 @@
 // Package object encodes the objects that a database in object storage consists of, except its
-// tables and value files: log objects ([Log]) and states ([State]). docs/remote-format.md describes
-// the bytes.
+// tables and value files: log objects ([Log]) and states ([State]), and, in a few bytes with a
+// checksum, pins ([Pin]) and the drafts of clones ([Draft]). docs/remote-format.md describes the
+// bytes.
 //
-// Both are a header and a payload, which may be compressed. The header identifies the object: its
-// database, number, epoch, id and predecessor. A checksum covers the header, and another one the
-// payload. Decoding uses no byte before its checksum is verified, allocates nothing by a number
-// that it has not checked, and returns errors that match corrupt.Err, or corrupt.ErrFormat for
-// objects of other programs and newer versions.
+// Log objects and states are a header and a payload, which may be compressed. The header identifies
+// the object: its database, number, epoch, id and predecessor. A checksum covers the header, and
+// another one the payload.
+//
+// Decoding uses no byte before its checksum is verified, allocates nothing by a number that it has
+// not checked, and returns errors that match corrupt.Err, or corrupt.ErrFormat for objects of other
+// programs and newer versions.
 //
 // What is decoded may alias the bytes it was decoded from. A [Codec] is safe for concurrent use.
 // The package knows nothing of stores, and not whether an object continues the log.

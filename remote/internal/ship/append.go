@@ -27,8 +27,8 @@ type shipment struct {
 	through uint64 // what was committed then
 }
 
-// fill sends log objects, while there is something to send and one more may be on its way.
-func (s *Shipper) fill(ctx context.Context) error {
+// sendNew sends log objects, while there is something to send and one more may be on its way.
+func (s *Shipper) sendNew(ctx context.Context) error {
 	for {
 		next, err := s.next(ctx)
 		if next == nil || err != nil {
@@ -59,7 +59,7 @@ func (s *Shipper) next(ctx context.Context) (*shipment, error) {
 	if err := s.engine.SyncThrough(next.through); err != nil && next.through > head.Commit {
 		return nil, err
 	}
-	commits, err := s.collect(ctx, head.Commit, next.through)
+	commits, err := s.commitsAfter(ctx, head.Commit, next.through)
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +133,9 @@ func (s *Shipper) send(ctx context.Context, r *history.Request) {
 	})
 }
 
-// settle acknowledges what is stored, and returns what is to be sent again. After an error, nothing
+// acknowledge records what is stored, and returns what is to be sent again. After an error, nothing
 // more will be acknowledged.
-func (s *Shipper) settle(ctx context.Context) (again *history.Request, err error) {
+func (s *Shipper) acknowledge(ctx context.Context) (again *history.Request, err error) {
 	s.writing.Lock()
 	again, err = s.writer.Settle()
 	state, unsettled := s.writer.State(), len(s.writer.Unsettled())
@@ -187,7 +187,7 @@ func (s *Shipper) finish(ctx context.Context) error {
 				return err
 			}
 		}
-		if again, err := s.settle(ctx); err != nil {
+		if again, err := s.acknowledge(ctx); err != nil {
 			return err
 		} else if again != nil {
 			continue
@@ -218,12 +218,12 @@ func (s *Shipper) sendUntil(ctx context.Context, r *history.Request) error {
 	}
 }
 
-// errFull ends the collection of commits.
+// errFull reports that one more commit does not fit a log object.
 var errFull = errors.New("the log object is full")
 
-// collect returns the commits after one, up to through, as many as fit a log object; nil if there
-// are none, or the next one comes with tables.
-func (s *Shipper) collect(
+// commitsAfter returns the commits after one, up to through, as many as fit a log object; nil if
+// there are none, or the next one comes with tables.
+func (s *Shipper) commitsAfter(
 	ctx context.Context, after, through uint64,
 ) (commits *object.Commits, err error) {
 	if through <= after {

@@ -29,14 +29,14 @@ type cargo struct {
 	changed atomic.Bool // there is a newer version than the one that is held
 
 	mu     sync.Mutex
-	held   *engine.Held    // nil if there is none
-	after  uint64          // how many log objects had been prepared when it was taken
-	since  time.Time       // when it was taken
-	files  []upload        // what the store lacks of it
-	free   bool            // none of them is of this epoch, so none has to wait
-	stored bool            // all its files are in the store
-	busy   bool            // they are being stored
-	sent   map[upload]bool // files that are in the store, and perhaps not in the version there
+	held   *engine.Held      // nil if there is none
+	after  uint64            // how many log objects had been prepared when it was taken
+	since  time.Time         // when it was taken
+	files  []dataFile        // what the store lacks of it
+	free   bool              // none of them is of this epoch, so none has to wait
+	stored bool              // all its files are in the store
+	busy   bool              // they are being stored
+	sent   map[dataFile]bool // files that are in the store, and perhaps not in the version there
 
 	ripe  <-chan time.Time // has an item once the files have waited for long enough, the loop's
 	tries int              // how often in a row no file could be stored, storeHeld's
@@ -90,7 +90,7 @@ func (s *Shipper) load(ctx context.Context) {
 	if !c.busy && c.held == nil && c.changed.Swap(false) {
 		c.held, c.after, c.since = s.engine.Hold(), s.prepared, time.Now()
 		c.stored = there.EditTo(c.held.Version) == nil
-		c.files = uploads(c.held.Version, there)
+		c.files = filesBeyond(c.held.Version, there)
 		if c.free = !slices.ContainsFunc(c.files, s.isOwn); !c.free {
 			c.ripe = time.After(commitPause)
 		}
@@ -110,7 +110,7 @@ func (s *Shipper) load(ctx context.Context) {
 // storeHeld tries to store the files of the version that is held; one call at a time. If it cannot,
 // it waits before the next try, which asks whether this is still the writer: while the store did
 // not answer, another one may have deleted what this one has left, and does so once.
-func (s *Shipper) storeHeld(ctx context.Context, held *engine.Held, files []upload) {
+func (s *Shipper) storeHeld(ctx context.Context, held *engine.Held, files []dataFile) {
 	c := &s.cargo
 	var err error
 	if c.tries > 0 {
@@ -134,7 +134,7 @@ func (s *Shipper) storeHeld(ctx context.Context, held *engine.Held, files []uplo
 }
 
 // isOwn reports whether a file was made under this shipper's claim.
-func (s *Shipper) isOwn(u upload) bool { return u.number>>history.EpochShift == s.epoch }
+func (s *Shipper) isOwn(d dataFile) bool { return d.number>>history.EpochShift == s.epoch }
 
 // deliveredLocked lets files go if the log has led to their version.
 func (s *Shipper) deliveredLocked(there *manifest.Version) {

@@ -138,9 +138,9 @@ func (s *Shipper) Claims(ctx context.Context) (database [16]byte, all history.Cl
 
 // hasRest returns an error unless the store has what a folder lacks.
 func hasRest(state *object.State, found engine.Found, local map[string]bool) error {
-	for _, u := range uploads(found.Version, state.Version) {
-		if !local[u.object()] {
-			return corrupt.New(filepath.Join(found.Dir, u.kind.Name(u.number)), 0,
+	for _, d := range filesBeyond(found.Version, state.Version) {
+		if !local[d.object()] {
+			return corrupt.New(filepath.Join(found.Dir, d.kind.Name(d.number)), 0,
 				"the file is neither here nor in the store; open an empty folder")
 		}
 	}

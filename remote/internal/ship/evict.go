@@ -30,7 +30,7 @@ const (
 // nearly all of what the ones before have written. Otherwise, with a store that is slower than they
 // are, the folder would take all that they write.
 func (s *Shipper) Room(v *manifest.Version, bytes int64) bool {
-	return s.config.Local == 0 || !s.mayEvict() || bytesOf(uploads(v, s.state().Version)) <= bytes
+	return s.config.Local == 0 || !s.mayEvict() || bytesOf(filesBeyond(v, s.state().Version)) <= bytes
 }
 
 // keepLimit removes files from the folder while they pass the limit, until ctx ends.
@@ -92,15 +92,15 @@ func (s *Shipper) mayEvict() bool {
 // a crash must find them there; from then on, they are in the store for as long as the folder names
 // them. The catalog stays, too: most transactions read it, and those that write must not need the
 // store for that.
-func (s *Shipper) surplus(v *manifest.Version) (files []upload) {
+func (s *Shipper) surplus(v *manifest.Version) (files []dataFile) {
 	local, _ := s.stock.split(v)
 	rest, again := bytesOf(local), s.stock.again(time.Now())
 	if rest <= s.config.Local && len(again) == 0 {
 		return nil
 	}
 	stays := map[uint64]bool{}
-	for _, u := range uploads(v, s.state().Version) {
-		stays[u.number] = true
+	for _, d := range filesBeyond(v, s.state().Version) {
+		stays[d.number] = true
 	}
 	for t := range v.Tables() {
 		if t.IsCatalog() {
@@ -108,15 +108,15 @@ func (s *Shipper) surplus(v *manifest.Version) (files []upload) {
 		}
 	}
 	slices.SortFunc(local, byAge)
-	for _, u := range local {
-		due, isStuck := again[u.number]
+	for _, d := range local {
+		due, isStuck := again[d.number]
 		switch {
 		case len(files) == evictedMost:
 			return files
-		case stays[u.number] || isStuck && !due:
+		case stays[d.number] || isStuck && !due:
 		case due || rest > s.config.Local: // others have left the folder in the place of what is due
-			files = append(files, u)
-			rest -= u.size
+			files = append(files, d)
+			rest -= d.size
 		}
 	}
 	return files
@@ -124,7 +124,7 @@ func (s *Shipper) surplus(v *manifest.Version) (files []upload) {
 
 // leaving is a file to remove, and its end.
 type leaving struct {
-	upload
+	dataFile
 	end []byte
 }
 
@@ -134,13 +134,13 @@ func (s *Shipper) leaving() (files []leaving, kept map[uint64]error) {
 	held := s.engine.Hold()
 	defer held.Release()
 	kept = map[uint64]error{}
-	for _, u := range s.surplus(held.Version) {
-		end, err := readEnd(held, u)
+	for _, d := range s.surplus(held.Version) {
+		end, err := readEnd(held, d)
 		if err != nil {
-			kept[u.number] = err
+			kept[d.number] = err
 			continue
 		}
-		files = append(files, leaving{u, end})
+		files = append(files, leaving{d, end})
 	}
 	return files, kept
 }
@@ -154,15 +154,15 @@ func numbersOf(files []leaving) (numbers []uint64) {
 }
 
 // readEnd reads the end of a file.
-func readEnd(held *engine.Held, u upload) (end []byte, err error) {
-	file, err := held.Open(u.kind, u.number)
+func readEnd(held *engine.Held, d dataFile) (end []byte, err error) {
+	file, err := held.Open(d.kind, d.number)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	end = make([]byte, min(u.size, endBytes))
-	if n, err := file.ReadAt(end, u.size-int64(len(end))); n < len(end) {
-		return nil, fmt.Errorf("read the end of %s: %w", u.kind.Name(u.number),
+	end = make([]byte, min(d.size, endBytes))
+	if n, err := file.ReadAt(end, d.size-int64(len(end))); n < len(end) {
+		return nil, fmt.Errorf("read the end of %s: %w", d.kind.Name(d.number),
 			errors.Join(err, io.ErrUnexpectedEOF))
 	}
 	return end, nil
@@ -187,7 +187,7 @@ func (s *Shipper) moveToCache(ctx context.Context, files []leaving) {
 	f := filling{of: s.engine.Version()}
 	needed, pass := f.neededBy(), func(int) error { return context.Cause(ctx) }
 	for _, l := range files {
-		if room := s.moveFile(ctx, l.upload, pass, needed); !room {
+		if room := s.moveFile(ctx, l.dataFile, pass, needed); !room {
 			return
 		}
 	}
@@ -195,15 +195,15 @@ func (s *Shipper) moveToCache(ctx context.Context, files []leaving) {
 
 // moveFile is moveToCache for a file. It reports whether there was room.
 func (s *Shipper) moveFile(
-	ctx context.Context, u upload, pass func(int) error, needed func(folder.Kind, uint64) bool,
+	ctx context.Context, d dataFile, pass func(int) error, needed func(folder.Kind, uint64) bool,
 ) (room bool) {
 	held := s.engine.Hold() // for this file only, as in leaving
 	defer held.Release()
-	file, err := held.Open(u.kind, u.number)
+	file, err := held.Open(d.kind, d.number)
 	if err != nil {
 		return true // it is obsolete by now
 	}
-	room, err = s.config.Fetch(ctx, u.kind, u.number, u.size, file, pass, needed)
+	room, err = s.config.Fetch(ctx, d.kind, d.number, d.size, file, pass, needed)
 	return errors.Join(err, file.Close()) == nil && room
 }
 

@@ -27,7 +27,7 @@ type Fetch func(
 // filling is what is fetched next.
 type filling struct {
 	of      *manifest.Version // that rest is of
-	rest    []upload          // what the folder lacked of it and was not fetched, the newest last
+	rest    []dataFile        // what the folder lacked of it and was not fetched, the newest last
 	fetched map[uint64]bool   // files that the folder lacks
 }
 
@@ -63,14 +63,14 @@ func (s *Shipper) fetchNext(ctx context.Context, f *filling) (more bool, err err
 		return false, nil
 	}
 	last := len(f.rest) - 1
-	u, pass := f.rest[last], func(bytes int) error { return s.received.pass(ctx, bytes) }
-	more, err = s.config.Fetch(ctx, u.kind, u.number, u.size, nil, pass, f.neededBy())
+	d, pass := f.rest[last], func(bytes int) error { return s.received.pass(ctx, bytes) }
+	more, err = s.config.Fetch(ctx, d.kind, d.number, d.size, nil, pass, f.neededBy())
 	if errors.Is(err, corrupt.Err) {
 		s.stock.noteFill(err, time.Now())
 		more, err = true, nil
 	}
 	if more && err == nil {
-		f.fetched[u.number], f.rest = true, f.rest[:last]
+		f.fetched[d.number], f.rest = true, f.rest[:last]
 	}
 	return more, err
 }
@@ -90,11 +90,11 @@ func (f *filling) neededBy() func(kind folder.Kind, number uint64) bool {
 func (s *Shipper) refill(f *filling, v *manifest.Version) {
 	_, lacking := s.stock.split(v)
 	lacked := make(map[uint64]bool, len(lacking))
-	for _, u := range lacking {
-		lacked[u.number] = true
+	for _, d := range lacking {
+		lacked[d.number] = true
 	}
 	maps.DeleteFunc(f.fetched, func(number uint64, _ bool) bool { return !lacked[number] })
 	f.of = v
-	f.rest = slices.DeleteFunc(lacking, func(u upload) bool { return f.fetched[u.number] })
+	f.rest = slices.DeleteFunc(lacking, func(d dataFile) bool { return f.fetched[d.number] })
 	slices.SortFunc(f.rest, byAge)
 }

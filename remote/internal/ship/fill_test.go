@@ -18,8 +18,8 @@ func TestFill_beginsWithTheNewest(t *testing.T) {
 		flushShipped(t, s, e, key)
 	}
 	var numbers, asked []uint64
-	for _, u := range filesOf(e.Version()) {
-		numbers = append(numbers, u.number)
+	for _, d := range filesOf(e.Version()) {
+		numbers = append(numbers, d.number)
 	}
 	slices.Sort(numbers)
 	s.stock.lack(numbers, e.Version())

@@ -1,14 +1,18 @@
 // Package ship copies a database to object storage while it is open.
 //
 // A [Shipper] is the writer of one database in one store. It claims the role when the database is
-// opened ([engine.Shipper]). From then on one goroutine appends to the log what is committed, and
-// another stores files: first the files of a version, then, in the log, the edit that leads to it.
-// Versions may be skipped, so a table that is merged away before it was stored never is. If the
-// folder has a limit, a third goroutine removes files from it that the log names.
+// opened ([engine.Shipper]). From then on it appends to the log what is committed, and stores
+// files: first the files of a version, then, in the log, the edit that leads to it. Versions may be
+// skipped, so a table that is merged away before it was stored never is. Now and then it collects:
+// it deletes from the store what nobody needs any more.
 //
 // Commits share log objects: an object has what was committed when it was sent. If they are
 // withheld, they are sent at once, several objects at a time, and acknowledged in their order. No
 // lock of the database is held during a request.
+//
+// If the folder has a limit, files that the log names are evicted from it. If there is a cache to
+// be filled, what the folder lacks is fetched into it. Each of these tasks has a goroutine, until
+// [Shipper.Stop].
 package ship
 
 import (
@@ -181,7 +185,7 @@ func (s *Shipper) expect(commit uint64) {
 func (s *Shipper) loop(ctx context.Context) {
 	for tries := 0; ctx.Err() == nil; {
 		s.load(ctx)
-		if err := s.fill(ctx); err != nil && ctx.Err() == nil {
+		if err := s.sendNew(ctx); err != nil && ctx.Err() == nil {
 			s.note(err)
 			tries++
 			retry.Sleep(ctx, retry.BackOff(tries), s.answered)
@@ -194,7 +198,7 @@ func (s *Shipper) loop(ctx context.Context) {
 			case <-s.cargo.ripe:
 			}
 		}
-		if again, err := s.settle(ctx); err != nil {
+		if again, err := s.acknowledge(ctx); err != nil {
 			return
 		} else if again != nil {
 			s.send(ctx, again)

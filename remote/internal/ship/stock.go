@@ -38,23 +38,23 @@ const stuckFor = time.Minute
 func (s *Shipper) beginStock(v *manifest.Version) {
 	s.stock.mu.Lock()
 	defer s.stock.mu.Unlock()
-	for _, u := range filesOf(v) {
-		if !s.isOwn(u) && !s.collector.local[u.object()] {
-			s.stock.lacking[u.number] = true
+	for _, d := range filesOf(v) {
+		if !s.isOwn(d) && !s.collector.local[d.object()] {
+			s.stock.lacking[d.number] = true
 		}
 	}
 }
 
 // split returns the files of a version that are in the folder, and those that are only in the
 // store.
-func (c *stock) split(v *manifest.Version) (local, elsewhere []upload) {
+func (c *stock) split(v *manifest.Version) (local, elsewhere []dataFile) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, u := range filesOf(v) {
-		if c.lacking[u.number] {
-			elsewhere = append(elsewhere, u)
+	for _, d := range filesOf(v) {
+		if c.lacking[d.number] {
+			elsewhere = append(elsewhere, d)
 		} else {
-			local = append(local, u)
+			local = append(local, d)
 		}
 	}
 	return local, elsewhere
@@ -73,9 +73,9 @@ func (c *stock) lack(numbers []uint64, v *manifest.Version) {
 		poke(c.lacks)
 	}
 	c.lacking = map[uint64]bool{}
-	for _, u := range filesOf(v) {
-		if before[u.number] {
-			c.lacking[u.number] = true
+	for _, d := range filesOf(v) {
+		if before[d.number] {
+			c.lacking[d.number] = true
 		}
 	}
 	for number := range c.lacking {
@@ -113,9 +113,9 @@ func (c *stock) whyStuck(v *manifest.Version) error {
 	}
 	named := map[uint64]stuck{}
 	oldest := uint64(math.MaxUint64)
-	for _, u := range filesOf(v) {
-		if s, isKept := c.kept[u.number]; isKept {
-			named[u.number], oldest = s, min(oldest, u.number)
+	for _, d := range filesOf(v) {
+		if s, isKept := c.kept[d.number]; isKept {
+			named[d.number], oldest = s, min(oldest, d.number)
 		}
 	}
 	c.kept = named

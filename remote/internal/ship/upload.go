@@ -2,7 +2,6 @@ package ship
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,57 +10,13 @@ import (
 	"sync/atomic"
 
 	"github.com/stoatdb/stoat/internal/engine"
-	"github.com/stoatdb/stoat/internal/folder"
-	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/remote/internal/history"
 	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// upload is a file that a version names, and that is in the store or to be stored: the first size
-// bytes of it.
-type upload struct {
-	kind   folder.Kind
-	number uint64
-	size   int64
-}
-
-// object returns the name of the object that holds the file.
-func (u upload) object() string { return history.DataName(u.kind, u.number) }
-
-// byAge compares files by when they were made.
-func byAge(a, b upload) int { return cmp.Compare(a.number, b.number) }
-
-// uploads returns the files that a version names, and that the one in the store does not.
-func uploads(version, there *manifest.Version) (files []upload) {
-	known := there.TableNumbers()
-	for t := range version.Tables() {
-		if !known[t.Number] {
-			files = append(files, upload{folder.Table, t.Number, int64(t.Size)})
-		}
-	}
-	for _, f := range version.ValueFiles {
-		if _, ok := there.ValueFile(f.Number); !ok {
-			files = append(files, upload{f.Kind(), f.Number, int64(f.Size)})
-		}
-	}
-	return files
-}
-
-// filesOf returns all files of a version.
-func filesOf(v *manifest.Version) []upload { return uploads(v, new(manifest.Version)) }
-
-// bytesOf returns what files take.
-func bytesOf(files []upload) (bytes int64) {
-	for _, u := range files {
-		bytes += u.size
-	}
-	return bytes
-}
-
 // storeFiles stores files that a version names, several at a time. Those that it has stored before
 // an error are not stored again by the next call.
-func (s *Shipper) storeFiles(ctx context.Context, held *engine.Held, files []upload) error {
+func (s *Shipper) storeFiles(ctx context.Context, held *engine.Held, files []dataFile) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var next atomic.Int64
@@ -80,10 +35,10 @@ func (s *Shipper) storeFiles(ctx context.Context, held *engine.Held, files []upl
 }
 
 // storeOnce stores a file, unless that was done.
-func (s *Shipper) storeOnce(ctx context.Context, held *engine.Held, u upload) error {
+func (s *Shipper) storeOnce(ctx context.Context, held *engine.Held, d dataFile) error {
 	c := &s.cargo
 	c.mu.Lock()
-	done := c.sent[u]
+	done := c.sent[d]
 	c.mu.Unlock()
 	switch {
 	case done:
@@ -94,33 +49,33 @@ func (s *Shipper) storeOnce(ctx context.Context, held *engine.Held, u upload) er
 	if ended := s.whyEnded(); ended != nil {
 		return ended
 	}
-	if err := s.storeFile(ctx, held, u); err != nil {
+	if err := s.storeFile(ctx, held, d); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sent == nil {
-		c.sent = map[upload]bool{}
+		c.sent = map[dataFile]bool{}
 	}
-	c.sent[u], c.tries = true, 0
+	c.sent[d], c.tries = true, 0
 	return nil
 }
 
 // storeFile stores a file.
-func (s *Shipper) storeFile(ctx context.Context, held *engine.Held, u upload) (err error) {
-	file, err := held.Open(u.kind, u.number)
+func (s *Shipper) storeFile(ctx context.Context, held *engine.Held, d dataFile) (err error) {
+	file, err := held.Open(d.kind, d.number)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	name := u.object()
-	if s.isOwn(u) {
+	name := d.object()
+	if s.isOwn(d) {
 		s.collector.store(name)
-		return s.log.Store.Put(ctx, name, paced{ctx, file, &s.throttle}, u.size)
+		return s.log.Store.Put(ctx, name, paced{ctx, file, &s.throttle}, d.size)
 	}
 	s.adopting.Lock() // one of them is in memory at a time
 	defer s.adopting.Unlock()
-	return s.adopt(ctx, name, file, u.size)
+	return s.adopt(ctx, name, file, d.size)
 }
 
 // compareBytes is how much of a file is compared with one in the store by one request.
