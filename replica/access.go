@@ -114,4 +114,6 @@ func (e endpoint) MayRead(device [32]byte) (reason, err error) {
 }
 
 // Denied implements session.Space.
-func (e endpoint) Denied(reason error) { e.s.noteRefusal(EntryID{}, reason) }
+func (e endpoint) Denied(peer [32]byte, reason error) {
+	e.s.noteRefusal(peer, EntryID{}, reason)
+}

@@ -36,12 +36,13 @@ const (
 func (h *handler) post(w http.ResponseWriter, r *http.Request) {
 	s, peer, status, err := h.answer(w, r)
 	err = unnamed(err)
-	if err != nil && status != http.StatusOK {
-		told := err.Error()
-		if status == http.StatusInternalServerError {
-			told = cmp.Or(reasonOf(err), "an error of its own, which it reports where it runs")
-		}
+	switch {
+	case err == nil || status == http.StatusOK:
+	case status == http.StatusInternalServerError || errors.Is(err, errUnwelcome):
+		told := cmp.Or(reasonOf(err), "an error of its own, which it reports where it runs")
 		http.Error(w, told, status)
+	default:
+		http.Error(w, toldOf(err), status)
 	}
 	if s != nil && peer != (DeviceID{}) {
 		s.noteEnd(peer, err)
@@ -78,7 +79,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (
 	peer = signed.device
 	if h.sync.Admit != nil {
 		if err := h.sync.Admit(s, peer); err != nil {
-			return s, peer, http.StatusForbidden, err
+			return s, peer, http.StatusForbidden, &objection{errUnwelcome, err}
 		}
 	}
 	if body.left, err = s.postRoom(peer); err != nil {
@@ -97,7 +98,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (
 	if err != nil {
 		return s, peer, http.StatusInternalServerError, err
 	}
-	return h.give(w, r, s, lacks, refused)
+	return h.give(w, r, in, lacks, refused)
 }
 
 // find returns the space that is served under an id, or nil.
@@ -122,9 +123,9 @@ func (s *Space) postRoom(peer DeviceID) (int64, error) {
 
 // give answers a request that was merged.
 func (h *handler) give(
-	w http.ResponseWriter, r *http.Request, s *Space, lacks *parcel, refused error,
-) (of *Space, peer DeviceID, status int, err error) {
-	peer = lacks.to.Device
+	w http.ResponseWriter, r *http.Request, in *intake, lacks *parcel, refused error,
+) (s *Space, peer DeviceID, status int, err error) {
+	s, peer = in.space, in.from.Device
 	var denied error
 	if err = s.sealAll(); err == nil {
 		denied, err = endpoint{s}.MayRead(peer)
@@ -133,18 +134,18 @@ func (h *handler) give(
 		return s, peer, http.StatusInternalServerError, err
 	}
 	if denied != nil {
-		s.noteRefusal(EntryID{}, denied)
+		s.noteRefusal(peer, EntryID{}, denied)
 		return s, peer, http.StatusForbidden, denied
 	}
-	answer, err := s.packet(r.Context(), lacks)
+	answer, err := s.packet(in.ctx, lacks)
 	if errors.Is(err, ErrPruned) {
 		return s, peer, http.StatusGone, err
 	}
 	if err != nil {
 		return s, peer, http.StatusInternalServerError, err
 	}
-	if errors.Is(refused, ErrInvalid) { // what is only missing comes with the next request
-		w.Header().Set(headerRefused, strconv.QuoteToASCII(refused.Error()))
+	if len(in.refused) > 0 { // what is only missing comes with the next request
+		w.Header().Set(headerRefused, strconv.QuoteToASCII(in.told()))
 	}
 	return s, peer, http.StatusOK, errors.Join(refused, s.reply(w, r, answer))
 }

@@ -93,12 +93,12 @@ func (s *Space) applyOnce(
 		for _, r := range runs {
 			waiting = append(waiting, waitingRun{run: r, reason: err})
 		}
-		s.room.add(waiting...)
+		s.keepWaiting(waiting)
 		s.room.addClaims(claims)
 		return nil, false, err
 	}
 	s.retried = !a.cut
-	s.room.add(a.waiting...)
+	s.keepWaiting(a.waiting)
 	s.room.addClaims(a.early)
 	return a.refused, a.cut, nil
 }
@@ -129,11 +129,11 @@ type incoming struct {
 // refuse notes that a run is not taken from an entry on. What came with another session and waited
 // until now is just dropped.
 func (a *incoming) refuse(r *run, seq uint64, reason error) {
-	a.space.noteRefusal(EntryID{LogID(r.log), seq}, reason)
+	a.space.noteRefusal(r.from, EntryID{LogID(r.log), seq}, reason)
 	if r.session == a.session {
 		later := notTaken(reason) || errors.Is(reason, errNoContent)
 		a.refused = append(a.refused, session.Refusal{Log: r.log, Seq: seq, Later: later,
-			Reason: reason})
+			Reason: reason, Told: toldOf(reason)})
 	}
 }
 

@@ -65,7 +65,8 @@ func TestErrors_thatComeWithTheirSpaceDoNotNameIt(t *testing.T) {
 			t.Errorf("%s: the server: %v", name, err)
 		}
 		server.space.mu.Lock()
-		if f := server.space.failures; len(f) != 1 || f[0].Reason.Error() != "database is closed" {
+		f := server.space.failures.list()
+		if len(f) != 1 || f[0].Reason.Error() != "database is closed" {
 			t.Errorf("%s: the failures: %v", name, f)
 		}
 		server.space.mu.Unlock()

@@ -3,16 +3,12 @@ package replica
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/replica/internal/chunk"
 )
-
-// failuresMax is of how many devices failures are remembered.
-const failuresMax = 64
 
 // Failure is why a session or a request could not go on: one of the two cannot store or give what
 // it has to. The reason says what to do, and where.
@@ -23,12 +19,12 @@ type Failure struct {
 	Reason Reason    `json:"reason"`
 }
 
-// noteEnd notes why a session with a device ended, zero if nobody knows which. One that broke says
-// nothing.
+// noteEnd notes why a session with a device ended, zero if nobody knows which. One that broke, or
+// that the program did not want, says nothing.
 func (s *Space) noteEnd(device DeviceID, err error) {
 	here := reasonOf(err) != ""
 	failed := here || errors.Is(err, ErrEnded)
-	if err != nil && !failed {
+	if err != nil && !failed || errors.Is(err, errUnwelcome) {
 		return
 	}
 	s.mu.Lock()
@@ -37,26 +33,25 @@ func (s *Space) noteEnd(device DeviceID, err error) {
 	if !failed {
 		return
 	}
-	if len(s.failures) == failuresMax {
-		s.failures = slices.Delete(s.failures, 0, 1)
-	}
-	s.failures = append(s.failures, Failure{device, s.now(), here, Reason{err}})
+	s.failures.add(s.sourceOf(device), Failure{device, s.now(), here, Reason{err}})
 }
 
 // forgetFailure forgets what was noted of a device, and of one that nobody knew, which may be the
 // same. The caller must hold mu.
 func (s *Space) forgetFailure(device DeviceID) {
-	s.failures = slices.DeleteFunc(s.failures, func(f Failure) bool {
-		return f.Device == device || f.Device == DeviceID{}
-	})
+	s.failures.drop(func(f *Failure) bool { return f.Device == device || f.Device == DeviceID{} })
 }
 
 // errUnwelcome reports a device that a program has refused a session.
 var errUnwelcome = errors.New("SyncOptions.Admit refuses the device")
 
 // reasonOf returns what the peer is told of an error of this replica, for which a session ends, and
-// what is to be done about it; or "". It has nothing of the error: that may name files and records.
+// what is to be done about it; or "". It has nothing of the error, but what a program gave as its
+// reason.
 func reasonOf(err error) string {
+	if o := (*objection)(nil); errors.As(err, &o) && o.what == errUnwelcome {
+		return "its program does not admit this device: " + o.told()
+	}
 	for _, known := range []struct {
 		err  error
 		told string
@@ -72,7 +67,6 @@ func reasonOf(err error) string {
 		{ErrMismatch, "its state is not that of the checkpoint: both replicas must be verified"},
 		{chunk.ErrTooLarge, "a record there has more than 32 MiB: some of it must be removed"},
 		{errForgotten, "another session has begun with another checkpoint: begin again"},
-		{errUnwelcome, "its program does not admit this device: ask whoever runs it"},
 		{ErrInvalid, "it was given something that is not valid: both replicas must be verified"},
 	} {
 		if errors.Is(err, known.err) {

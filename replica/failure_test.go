@@ -65,7 +65,7 @@ func TestSync_ofAWriterThatLostItsRole(t *testing.T) {
 	meet(t, next.peer, other) // the same device
 	other.space.mu.Lock()
 	defer other.space.mu.Unlock()
-	if n := len(other.space.failures); n > 0 {
+	if n := len(other.space.failures.all); n > 0 {
 		t.Errorf("%d failures are left", n)
 	}
 }
@@ -74,7 +74,7 @@ func TestSync_ofAWriterThatLostItsRole(t *testing.T) {
 func TestSync_tellsReasonsWithoutSecrets(t *testing.T) {
 	for _, known := range []error{remote.ErrFenced, stoat.ErrReadOnly, stoat.ErrNoSpace,
 		stoat.ErrPoisoned, stoat.ErrClosed, stoat.ErrCorrupt, ErrMismatch, chunk.ErrTooLarge,
-		errForgotten, errUnwelcome, ErrInvalid} {
+		errForgotten, ErrInvalid} {
 		told := reasonOf(fmt.Errorf("/home/secret: %w: a key", known))
 		if !strings.Contains(told, ": ") || strings.Contains(told, "secret") {
 			t.Errorf("%v: the peer is told %q", known, told)
@@ -82,20 +82,6 @@ func TestSync_tellsReasonsWithoutSecrets(t *testing.T) {
 	}
 	if told := reasonOf(errors.New("/home/secret")); told != "" {
 		t.Errorf("the peer is told %q", told)
-	}
-}
-
-// A device that the program does not admit is told so, and not why.
-func TestSync_tellsADeviceThatItIsNotAdmitted(t *testing.T) {
-	a := newPeer(t, nil)
-	b := newPeer(t, a)
-	secret := errors.New("secret")
-	server := a.web(&ServeOptions{Sync: SyncOptions{
-		Admit: func(*Space, DeviceID) error { return secret }}})
-	err := b.browse(server.URL, nil, SyncOptions{})
-	if !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "does not admit this device") ||
-		strings.Contains(err.Error(), "secret") {
-		t.Errorf("got %v", err)
 	}
 }
 
@@ -117,7 +103,7 @@ func TestSync_ofAServerThatDoesNotSayWhoItIs(t *testing.T) {
 	must(t, a.browse(server.web(nil).URL, nil, SyncOptions{}))
 	a.space.mu.Lock()
 	defer a.space.mu.Unlock()
-	if len(a.space.failures) > 0 {
+	if len(a.space.failures.all) > 0 {
 		t.Errorf("they have met: %v", a.space.failures)
 	}
 }

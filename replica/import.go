@@ -54,7 +54,7 @@ func newIntake(ctx context.Context, s *Space, f *frameReader) *intake {
 		from: session.Reader{All: true}}
 }
 
-// refusedMax is the most errors about invalid entries that are kept of one file.
+// refusedMax is of how much that is not taken of one file the reasons are kept.
 const refusedMax = 16
 
 // run merges a file.
@@ -205,16 +205,15 @@ func (in *intake) asks(p []byte) error {
 
 // apply merges the runs that were read.
 func (in *intake) apply() error {
-	err := in.space.apply(in.runs)
+	refusals, err := in.space.applyFrom(0, in.runs)
 	in.runs, in.size = nil, 0
-	if errors.Is(err, ErrInvalid) {
-		in.refuse(err)
-		return nil
+	for i := range refusals {
+		in.refuse(refusals[i].Reason)
 	}
 	return err
 }
 
-// refuse remembers an error about something that is not valid.
+// refuse remembers why something is not taken.
 func (in *intake) refuse(err error) {
 	if len(in.refused) < refusedMax {
 		in.refused = append(in.refused, err)

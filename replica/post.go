@@ -142,7 +142,7 @@ func (p *poster) ask() (refused, err error) {
 		if plain, err := strconv.Unquote(text); err == nil {
 			text = plain
 		}
-		refused = errors.Join(refused, fmt.Errorf("%s refused: %q: %w", p.url, text, ErrInvalid))
+		refused = errors.Join(refused, fmt.Errorf("%w: %s: %q", ErrNotTaken, p.url, text))
 	}
 	return refused, err
 }
@@ -212,11 +212,13 @@ func (p *poster) verify(h http.Header, request []byte) (digest [32]byte, err err
 	if p.opts.Peer != (DeviceID{}) && id != p.opts.Peer {
 		return digest, fmt.Errorf("%w: %s instead of %s", ErrPeerKey, id, p.opts.Peer)
 	}
-	p.server = id
-	if digest, err = digestOf(h); err != nil {
-		return digest, err
+	if digest, err = digestOf(h); err == nil {
+		err = checkSignature(h, id, answerMessage(request, digest))
 	}
-	return digest, checkSignature(h, id, answerMessage(request, digest))
+	if err == nil {
+		p.server = id
+	}
+	return digest, err
 }
 
 // errPostPruned reports a replica that lacks what was pruned, and that requests cannot give it.
@@ -265,7 +267,8 @@ func (s *Space) unpackBehind(in *intake, id entry.Hash, described []byte) (
 	lacks *parcel, refused, err error,
 ) {
 	err = in.runBehind(id, described)
-	if errors.Is(err, ErrInvalid) || errors.Is(err, ErrMissing) {
+	if errors.Is(err, ErrInvalid) || errors.Is(err, ErrMissing) || notTaken(err) ||
+		errors.Is(err, errNoContent) {
 		refused, err = err, nil
 	}
 	return &parcel{in.theirs, postBytes, &in.from}, refused, errors.Join(err, s.db.Sync())

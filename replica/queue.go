@@ -47,7 +47,7 @@ func (a *incoming) merge(t *txn) error {
 		case v.done > done && v.done < len(v.parsed): // others may let it go on
 			heap.Push(&a.queue, v)
 		default:
-			a.waiting = append(a.waiting, waitingRun{v.run, reason, v.time()})
+			a.waiting = append(a.waiting, waitingRun{run: v.run, reason: reason, until: v.time()})
 		}
 	}
 	if err := errors.Join(t.mergeDeferred(), a.keepLatest(t), t.owe(a.owed)); err != nil {

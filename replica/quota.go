@@ -198,7 +198,7 @@ func (a *incoming) ask(t *txn, v *verified, known int) error {
 		offer.Entries = append(offer.Entries, e)
 	}
 	if reason := a.space.admission(t.tx, offer); reason != nil {
-		return fmt.Errorf("%w: %w", ErrNotAdmitted, reason)
+		return &objection{ErrNotAdmitted, reason}
 	}
 	return nil
 }

@@ -1,12 +1,6 @@
 package replica
 
-import (
-	"slices"
-	"time"
-)
-
-// refusalsMax is how many of the last refusals are remembered.
-const refusalsMax = 64
+import "time"
 
 // Refusal is an entry from others that was not taken, nor what follows it in its log.
 type Refusal struct {
@@ -15,17 +9,11 @@ type Refusal struct {
 	Reason Reason    `json:"reason"`
 }
 
-// refusals are the last refusals since the space was opened.
-type refusals struct {
-	count uint64
-	last  []Refusal
-}
-
-// add adds a refusal.
-func (r *refusals) add(f Refusal) {
-	r.count++
-	if len(r.last) == refusalsMax {
-		r.last = slices.Delete(r.last, 0, 1)
-	}
-	r.last = append(r.last, f)
+// noteRefusal remembers that an entry, which a device has brought, is refused, or that one of the
+// two gives the other nothing.
+func (s *Space) noteRefusal(from DeviceID, id EntryID, reason error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused++
+	s.refusals.add(s.sourceOf(from), Refusal{id, s.now(), Reason{reason}})
 }

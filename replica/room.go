@@ -16,7 +16,7 @@ const (
 	roomLog   = 4 << 20
 	roomSpace = 64 << 20
 	roomRuns  = 1024
-	roomShare = 8 // of the room that the runs of one device take, one in so many
+	roomShare = 8 // of the room that the runs of one source take, one in so many
 )
 
 // room keeps, in memory, the runs that wait and cannot be parked: runs that cannot be verified yet,
@@ -29,7 +29,7 @@ type room struct {
 	size int
 	logs map[entry.Hash]int // bytes
 
-	bytes, counts map[DeviceID]int // of the runs of a device
+	bytes, counts map[source]int // of the runs of a source
 
 	claims []claim // about logs that are not known yet
 }
@@ -44,6 +44,7 @@ type runKey struct {
 // waitingRun is a run with the reason why it waits.
 type waitingRun struct {
 	run    *run
+	from   source
 	reason error
 	until  hlc.Time // that its entry waits for, if it waits for the clock
 }
@@ -56,15 +57,15 @@ func (r *room) add(runs ...waitingRun) {
 		n := w.run.size()
 		ofLog := r.logs[w.run.log]
 		full := len(r.runs) == roomRuns || r.size+n > roomSpace || ofLog > 0 && ofLog+n > roomLog
-		if full || r.has[w.key()] || r.tooMany(w.run.from, n) {
+		if full || r.has[w.key()] || r.tooMany(w.from, n) {
 			continue
 		}
 		if r.logs == nil {
 			r.logs, r.has = map[entry.Hash]int{}, map[runKey]bool{}
-			r.bytes, r.counts = map[DeviceID]int{}, map[DeviceID]int{}
+			r.bytes, r.counts = map[source]int{}, map[source]int{}
 		}
-		r.bytes[w.run.from] += n
-		r.counts[w.run.from]++
+		r.bytes[w.from] += n
+		r.counts[w.from]++
 		if w.run.since.IsZero() {
 			w.run.since = r.now()
 		}
@@ -75,10 +76,18 @@ func (r *room) add(runs ...waitingRun) {
 	}
 }
 
-// tooMany reports whether a run of a device is more than its share, so that no device can keep the
-// runs of others out. What did not come from a device has no share.
-func (r *room) tooMany(from DeviceID, size int) bool {
-	return from != (DeviceID{}) &&
+// keepWaiting adds runs to the room, as of who has brought them. The caller must hold mu.
+func (s *Space) keepWaiting(runs []waitingRun) {
+	for i := range runs {
+		runs[i].from = s.sourceOf(runs[i].run.from)
+	}
+	s.room.add(runs...)
+}
+
+// tooMany reports whether a run of a source is more than its share, so that no device can keep the
+// runs of others out, nor can strangers together. What did not come from a device has no share.
+func (r *room) tooMany(from source, size int) bool {
+	return from != (source{}) &&
 		(r.counts[from] >= roomRuns/roomShare || r.bytes[from]+size > roomSpace/roomShare)
 }
 
@@ -102,10 +111,10 @@ func (r *room) take(wanted func(*waitingRun) bool) (taken []waitingRun) {
 		taken = append(taken, w)
 		delete(r.has, w.key())
 		r.size -= w.run.size()
-		r.bytes[w.run.from] -= w.run.size()
-		if r.counts[w.run.from]--; r.counts[w.run.from] == 0 {
-			delete(r.bytes, w.run.from)
-			delete(r.counts, w.run.from)
+		r.bytes[w.from] -= w.run.size()
+		if r.counts[w.from]--; r.counts[w.from] == 0 {
+			delete(r.bytes, w.from)
+			delete(r.counts, w.from)
 		}
 		if r.logs[w.run.log] -= w.run.size(); r.logs[w.run.log] == 0 {
 			delete(r.logs, w.run.log)

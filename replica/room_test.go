@@ -16,8 +16,9 @@ func TestAttack15_roomOfOthers(t *testing.T) {
 		number++
 		before := len(r.runs)
 		waits := &run{log: entry.Hash{byte(number), byte(session)}, first: number, session: session,
-			from: DeviceID{byte(1 + session/100)}, entries: [][]byte{make([]byte, size)}}
-		r.add(waitingRun{run: waits, reason: errGap})
+			entries: [][]byte{make([]byte, size)}}
+		of := source{device: DeviceID{byte(1 + session/100)}}
+		r.add(waitingRun{run: waits, from: of, reason: errGap})
 		return len(r.runs) > before
 	}
 	for i := range uint64(99) {
@@ -34,7 +35,7 @@ func TestAttack15_roomOfOthers(t *testing.T) {
 	for range 40 {
 		add(200, roomLog-1000)
 	}
-	if n := r.bytes[DeviceID{3}]; n > roomSpace/roomShare {
+	if n := r.bytes[source{device: DeviceID{3}}]; n > roomSpace/roomShare {
 		t.Errorf("%d bytes of one device", n)
 	}
 	r.take(func(*waitingRun) bool { return true })

@@ -44,7 +44,9 @@ type Space struct {
 	encoded     *encodedOffer          // of offered, for the last of them; nil: not yet
 	begun       *begunStart            // from a checkpoint; nil: none
 	room        room
-	refusals    refusals
+	refused     uint64 // how many refusals there were
+	refusals    recent[Refusal]
+	failures    recent[Failure]
 	peers       map[uint64]Peer            // by the number of the session
 	tokens      map[[16]byte]session.Token // by database, newer than those that are stored
 	skew        time.Duration              // how far the clock of the last peer is ahead
@@ -63,8 +65,6 @@ type Space struct {
 	admission           func(*stoat.Tx, *Offer) error
 	deferredMax         int
 	offerMax            int
-
-	failures []Failure // by time; guarded by mu
 }
 
 // Options configures a space.
@@ -96,8 +96,9 @@ type Options struct {
 	// PerDevice limits what this replica takes of each device, and PerSpace of all of them.
 	PerDevice, PerSpace Quota
 	// Admit is asked about valid entries from others before this replica takes them, for rules that
-	// a program has beyond rights. An error says why it does not; the peer is told. It does not
-	// decide what is valid: others may take the entries, and then what follows them waits here.
+	// a program has beyond rights. An error says why it does not; the peer is told its text if it
+	// wraps no other error, as of [SyncOptions].Admit. It does not decide what is valid: others may
+	// take the entries, and then what follows them waits here.
 	Admit func(tx *stoat.Tx, offer *Offer) error
 	// Now returns the time of day. Default: time.Now.
 	Now func() time.Time

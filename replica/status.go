@@ -29,7 +29,7 @@ type Status struct {
 	// Ended is what is not valid in logs that end before it.
 	Ended []Waiting `json:"ended"`
 	// Refused is how many times something was refused since the space was opened, and Refusals the
-	// last of these.
+	// last of these: those of devices that hold a grant before those of others.
 	Refused  uint64    `json:"refused"`
 	Refusals []Refusal `json:"refusals"`
 	// Void is the number of entries that do not count, all of them or a part: see [Space.Void].
@@ -56,7 +56,7 @@ type Status struct {
 	// Peers are the devices with which the replica has sessions now.
 	Peers []Peer `json:"peers"`
 	// Failures are of devices with which there is no session, as the last one could not go on, since
-	// the space was opened.
+	// the space was opened: of those that hold a grant before others.
 	Failures []Failure `json:"failures"`
 }
 
@@ -91,9 +91,9 @@ type Peer struct {
 func (s *Space) Status(tx *stoat.Tx) (*Status, error) {
 	st := &Status{Space: s.ID(), Name: s.name}
 	s.mu.Lock()
-	st.Refused, st.Refusals = s.refusals.count, slices.Clone(s.refusals.last)
+	st.Refused, st.Refusals = s.refused, s.refusals.list()
 	st.Peers = slices.Collect(maps.Values(s.peers))
-	st.Failures = slices.Clone(s.failures)
+	st.Failures = s.failures.list()
 	s.mu.Unlock()
 	slices.SortFunc(st.Peers, func(a, b Peer) int { return a.Since.Compare(b.Since) })
 	var err error
@@ -188,13 +188,6 @@ func missingFor(waiting []Waiting, heads []Head) []Missing {
 		}
 	}
 	return all
-}
-
-// noteRefusal remembers an entry that is refused.
-func (s *Space) noteRefusal(id EntryID, reason error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refusals.add(Refusal{id, s.now(), Reason{reason}})
 }
 
 // meet notes that a session with a device has begun.

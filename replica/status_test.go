@@ -94,13 +94,13 @@ func TestStatus_remembersRefusals(t *testing.T) {
 	runs := p.runs(0)
 	meet(t, p, q)
 	runs[0].seal[3]++
-	for range refusalsMax + 1 {
+	for range recentMax + 1 {
 		if err := q.space.apply(runs); !errors.Is(err, ErrInvalid) {
 			t.Fatal(err)
 		}
 	}
 	s := q.status()
-	if s.Refused != refusalsMax+1 || len(s.Refusals) != refusalsMax {
+	if s.Refused != recentMax+1 || len(s.Refusals) != recentMax {
 		t.Errorf("%d refusals, and %d remembered", s.Refused, len(s.Refusals))
 	}
 	f := s.Refusals[0]

@@ -53,7 +53,9 @@ type SyncOptions struct {
 	// sides must set it, or neither.
 	Binding []byte
 	// Admit is asked whether to have a session with a device that has proven who it is. An error
-	// ends the session.
+	// ends the session, and is for the peer: it is told the text of an error that wraps no other, as
+	// of errors.New. Of one that wraps another, which may be of a file or a database, it is told only
+	// that it is not admitted.
 	Admit func(s *Space, peer DeviceID) error
 	// OnStatus is told how far the session is, whenever that changes, by one goroutine at a time.
 	// It must not take long.
@@ -177,7 +179,7 @@ func (m *met) configure(config *session.Config, opts *SyncOptions) error {
 		s := space.(local).replica()
 		if opts.Admit != nil {
 			if err := opts.Admit(s, key); err != nil {
-				return fmt.Errorf("%w: %w", errUnwelcome, err)
+				return &objection{errUnwelcome, err}
 			}
 		}
 		s.meet(config.Number, key)

@@ -48,7 +48,7 @@ func (s *Session) mayRead() (bool, error) {
 	a.noted[0] = a.noted[0] || note
 	s.mu.Unlock()
 	if note {
-		s.space.Denied(reason)
+		s.space.Denied(s.peer.key, reason)
 	}
 	return reason == nil, nil
 }
@@ -75,7 +75,7 @@ func (s *Session) receiveDenied(p []byte) error {
 	s.maybeEndLocked()
 	s.mu.Unlock()
 	if note {
-		s.space.Denied(deniedBy(reason))
+		s.space.Denied(s.peer.key, deniedBy(reason))
 	}
 	s.report(func(now *Status) { now.Denied = reason })
 	return nil

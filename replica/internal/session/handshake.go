@@ -129,11 +129,21 @@ func (s *Session) check(a *auth) error {
 		return fmt.Errorf("%w: it is %x", ErrPeerKey, a.key)
 	}
 	s.space, s.skew = found, skewOf(a.clock, found.Now())
-	if s.config.Admit != nil {
-		return s.config.Admit(found, a.key, s.skew)
+	if s.config.Admit == nil {
+		return nil
+	}
+	if err := s.config.Admit(found, a.key, s.skew); err != nil {
+		return &admitError{err}
 	}
 	return nil
 }
+
+// admitError is an error of Config.Admit. Whatever it wraps, Config.Reason says what the peer is
+// told of it.
+type admitError struct{ error }
+
+// Unwrap returns the error.
+func (e *admitError) Unwrap() error { return e.error }
 
 // message returns what the signature of an auth signs: everything that both sides have said, the
 // device that it is meant for, zero for any, and the channel that they said it over.

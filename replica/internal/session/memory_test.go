@@ -101,7 +101,7 @@ func (m *memory) Now() time.Time               { return time.Unix(1, 0) }
 func (m *memory) EntryMax() int                { return 1 << 20 }
 func (m *memory) Description() ([]byte, error) { return []byte("about"), nil }
 func (m *memory) Describe([]byte) error        { return nil }
-func (m *memory) Denied(error)                 {}
+func (m *memory) Denied([32]byte, error)       {}
 func (m *memory) Sync() error                  { return nil }
 func (m *memory) Proof(uint32) (*Proof, error) { return nil, errMemory }
 func (m *memory) Prove([]byte) error           { return errMemory }

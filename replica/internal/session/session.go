@@ -252,7 +252,7 @@ func (s *Session) handle(k kind, p []byte) (err error) {
 	case frameHolds:
 		err = s.receiveHolds(p)
 	case framePacked:
-		err = s.unpack(p)
+		return s.unpack(p) // may end with an error of the space
 	default:
 		err = broken("a frame of type %d", k)
 	}
@@ -322,12 +322,20 @@ func (s *Session) fail(err error) {
 
 // reasonOf returns what the peer is told of an error.
 func (s *Session) reasonOf(err error) string {
+	if errors.As(err, new(*admitError)) {
+		return s.ownReason(err)
+	}
 	for _, told := range []error{ErrPeer, ErrPeerKey, errInvalid, ErrPruned, ErrNotAllowed, ErrNoSpace,
 		ErrWithheld, entry.ErrNewer} {
 		if errors.Is(err, told) {
 			return err.Error()
 		}
 	}
+	return s.ownReason(err)
+}
+
+// ownReason returns what the peer is told of an error that may say what it must not know.
+func (s *Session) ownReason(err error) string {
 	if s.config.Reason != nil {
 		if reason := s.config.Reason(err); reason != "" {
 			return reason

@@ -185,7 +185,7 @@ func (s *Session) mergeRuns(got []received) error {
 		if k.forked == nil {
 			k.forked = map[entry.Hash]error{}
 		}
-		f := refused{log: r.Log, seq: r.Seq, forked: r.Forked, reason: r.Reason.Error()}
+		f := refused{log: r.Log, seq: r.Seq, forked: r.Forked, reason: r.Told}
 		if !r.Forked || s.reads() {
 			s.send(frameRefused, f.append(nil))
 		}

@@ -34,8 +34,8 @@ type Space interface {
 	// MayRead returns why a device may not have anything of the space now, or nil. The reason is
 	// [ErrNotAllowed], or [ErrUnknown].
 	MayRead(device [32]byte) (reason, err error)
-	// Denied notes that one side gives nothing to the other.
-	Denied(reason error)
+	// Denied notes that one of the peer and this side gives nothing to the other.
+	Denied(peer [32]byte, reason error)
 
 	// Position returns how far this replica has got, and whether it has sealed everything that it
 	// has written. What is up to there is durable.
@@ -200,4 +200,5 @@ type Refusal struct {
 	Forked bool // others have another entry there
 	Later  bool // it is valid, and not taken now; if neither, it is not valid
 	Reason error
+	Told   string // what the peer is told of the reason
 }
