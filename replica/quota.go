@@ -133,16 +133,22 @@ func (a *incoming) count(t *txn, v *verified, known int, logs int64) error {
 	if err != nil {
 		return err
 	}
+	_, met := u.devices[v.device]
 	of, now := u.of(v.device), s.time()
 	of.fill(s.perDevice, now)
 	u.all.fill(s.perSpace, now)
-	taking := a.taking.of(v.device)
-	if why := of.exceeds(s.perDevice, taking.logs+logs, taking.stored+size); why != nil {
-		return fmt.Errorf("the device %s: %w", v.device, why)
+	mine, all := a.taking.of(v.device), &a.taking.all
+	why := of.exceeds(s.perDevice, mine.logs+logs, mine.stored+size)
+	if why != nil {
+		why = fmt.Errorf("the device %s: %w", v.device, why)
+	} else if why = u.all.exceeds(s.perSpace, all.logs+logs, all.stored+size); why != nil {
+		why = fmt.Errorf("all devices: %w", why)
 	}
-	taking = &a.taking.all
-	if why := u.all.exceeds(s.perSpace, taking.logs+logs, taking.stored+size); why != nil {
-		return fmt.Errorf("all devices: %w", why)
+	if why != nil {
+		if !met { // there is no end of devices of which nothing is taken
+			delete(u.devices, v.device)
+		}
+		return why
 	}
 	for _, one := range []*usage{of, &u.all} {
 		one.entries -= float64(len(v.entries) - known)

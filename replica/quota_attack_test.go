@@ -234,3 +234,18 @@ func TestQuota_fillsHoweverOftenItIsAsked(t *testing.T) {
 		t.Errorf("after half a second, %v entries and %v bytes may be taken", u.entries, u.bytes)
 	}
 }
+
+// Devices of which nothing is taken are forgotten: anybody can make any number of them.
+func TestQuota_forgetsDevicesOfWhichItTakesNothing(t *testing.T) {
+	p := newPeer(t, nil)
+	p.restrict(Quota{}, Quota{Logs: 1}) // which is the own one
+	for n := range byte(10) {
+		err := p.space.apply([]*run{flooder(p, 100+n, 1)[0].run})
+		if !errors.Is(err, ErrQuota) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if n := len(p.space.taken.devices); n != 1 {
+		t.Errorf("it remembers %d devices", n)
+	}
+}

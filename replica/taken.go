@@ -41,31 +41,10 @@ func (t *txn) mayStart(st *start, from DeviceID) (reason, err error) {
 	if !takes {
 		return errOlder, nil
 	}
-	counts := map[entry.Hash]uint64{}
-	for _, l := range st.act.Logs {
-		counts[l.Log] = l.Count
-	}
-	if hz != nil {
-		for log, n := range hz.covers {
-			h, err := t.head(log)
-			if err != nil {
-				return nil, err
-			}
-			if counts[h.id] < n {
-				return errOlder, nil
-			}
-		}
-	}
-	begun, err := t.begun()
-	if err != nil {
+	if older, err := t.isOlder(st.act, hz); err != nil {
 		return nil, err
-	}
-	if begun != nil {
-		for _, l := range begun.act.Logs {
-			if counts[l.Log] < l.Count {
-				return errOlder, nil
-			}
-		}
+	} else if older {
+		return errOlder, nil
 	}
 	lacks, err := t.lacksCovered(st.act)
 	if err == nil && !lacks {
@@ -75,6 +54,30 @@ func (t *txn) mayStart(st *start, from DeviceID) (reason, err error) {
 		return session.ErrNeedless, err
 	}
 	return nil, nil
+}
+
+// isOlder reports whether a checkpoint leaves out something that the horizon covers, which may be
+// nil, or that the one covers of which chunks are staged.
+func (t *txn) isOlder(act *entry.Checkpoint, hz *horizon) (bool, error) {
+	counts := map[entry.Hash]uint64{}
+	for _, l := range act.Logs {
+		counts[l.Log] = l.Count
+	}
+	if hz != nil {
+		for log, n := range hz.covers {
+			h, err := t.head(log)
+			if err != nil || counts[h.id] < n {
+				return true, err
+			}
+		}
+	}
+	begun, err := t.begun()
+	if err != nil || begun == nil {
+		return false, err
+	}
+	return slices.ContainsFunc(begun.act.Logs, func(l entry.CoveredLog) bool {
+		return counts[l.Log] < l.Count
+	}), nil
 }
 
 // voidsStart reports whether the entry of a checkpoint by which this replica does not go is behind
@@ -127,8 +130,8 @@ func (t *txn) lacksCovered(act *entry.Checkpoint) (bool, error) {
 	return false, nil
 }
 
-// errNotTaken is why a replica does not start from a checkpoint that is offered in part.
-var errNotTaken = fmt.Errorf("the peer does not give all collections that this replica holds at "+
+// errInPart is why a replica does not start from a checkpoint that is offered in part.
+var errInPart = fmt.Errorf("the peer does not give all collections that this replica holds at "+
 	"its checkpoint: bring the replica together with one that does: %w", ErrNotHeld)
 
 // choose leaves those subtrees of an offer that this replica takes: of a checkpoint by which it
@@ -189,7 +192,7 @@ func (t *txn) mayTake(st *start, from DeviceID) (reason, err error) {
 		name := st.act.Chunks[i].Collection
 		if len(st.trees[i]) == 0 && held.has(name) &&
 			(root || st.tree.Now(own.device, entry.RightRead, name)) {
-			return fmt.Errorf("collection %q: %w", name, errNotTaken), nil
+			return fmt.Errorf("collection %q: %w", name, errInPart), nil
 		}
 	}
 	return nil, nil

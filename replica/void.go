@@ -58,10 +58,9 @@ func (t *txn) putVoided(log uint32, seq uint64, old, v voided) error {
 		if err != nil {
 			return err
 		}
-		if is {
-			n += 2
+		if t.voids = n - 1; is {
+			t.voids = n + 1
 		}
-		t.voids = n - 1
 		err = t.meta.Put([]byte(keyVoidCount), binary.BigEndian.AppendUint64(nil, t.voids))
 		if err != nil {
 			return err
