@@ -3,6 +3,9 @@ package replica
 // cutLog makes the entries of a log from one on void. What happened before others changes with
 // that, so what they had seen is replayed, too.
 func (t *txn) cutLog(h *head, cut uint64) error {
+	if err := t.readRights(); err != nil {
+		return err
+	}
 	counted := h.last() + 1
 	own, err := t.ownHead()
 	if err != nil {

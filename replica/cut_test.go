@@ -73,7 +73,7 @@ func TestCut_isTheFirstToAskForTheRights(t *testing.T) {
 			t.Fatalf("before the cut, the record is %+v", got)
 		}
 		if !known {
-			p.space.rights = nil
+			p.space.rights.all = nil
 		}
 		p.cutAt(f, 1)
 		if got := p.get(1); got == nil || got.Title != "granted" {

@@ -221,6 +221,9 @@ func (p *peer) get(id int64) (v *task) {
 func (p *peer) root() (root [32]byte) {
 	p.t.Helper()
 	err := p.db.View(func(tx *stoat.Tx) (err error) {
+		if err := p.checkRights(tx); err != nil {
+			return err
+		}
 		root, err = p.space.Root(tx)
 		return err
 	})

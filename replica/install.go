@@ -54,8 +54,8 @@ func (in *installation) run() error {
 	if in.before != nil {
 		in.next.number = in.before.number + 1
 	}
-	for _, step := range []func() error{t.replayMarked, in.readLogs, in.checkLogs, in.takeBranch,
-		in.placeLogs, in.compareDeleted, in.settleOwn, in.forgetVoid, in.passGaps,
+	for _, step := range []func() error{t.readRights, t.replayMarked, in.readLogs, in.checkLogs,
+		in.takeBranch, in.placeLogs, in.compareDeleted, in.settleOwn, in.forgetVoid, in.passGaps,
 		in.replaceLogs, in.replaceActs, in.replaceStates, in.goOn} {
 		if err := step(); err != nil {
 			return err
@@ -268,7 +268,7 @@ func (in *installation) replaceActs() error {
 		all = append(all, spot{in.logs[f.At.Log].head.number, f.At.Seq})
 	}
 	all = append(all, beyond...)
-	version, err := t.rightsVersion()
+	version, err := t.nextRights(uint64(len(all)) + 1)
 	if err == nil {
 		err = t.meta.DeleteRange(stoat.Prefix([]byte(prefixAct)))
 	}
@@ -276,12 +276,8 @@ func (in *installation) replaceActs() error {
 		if err != nil {
 			return err
 		}
+		err = t.putAct(version, at)
 		version++
-		p := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(at.log)), at.seq)
-		err = t.meta.Put(binary.BigEndian.AppendUint64([]byte(prefixAct), version), p)
-	}
-	if err == nil {
-		err = t.putRightsVersion(version + 1)
 	}
 	if err == nil {
 		err = in.replaceFirsts()

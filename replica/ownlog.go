@@ -271,6 +271,9 @@ func (t *txn) settle() error {
 // endLog makes a log end before an entry. What follows is forgotten, except the entries and their
 // contexts: see removeEntries. No other entry has seen them.
 func (t *txn) endLog(h *head, next uint64) error {
+	if err := t.readRights(); err != nil {
+		return err
+	}
 	if err := t.forgetVotes(h.number, next); err != nil {
 		return err
 	}

@@ -32,23 +32,22 @@ func (t *txn) firsts() (map[firstKey]uint64, error) {
 // else than before.
 func (v *rightsView) refit() error {
 	before := v.tree
-	v.shared = true
-	if err := v.own(); err != nil {
+	v.shared = false
+	if err := v.load(v.t.space.described()); err != nil {
 		return err
 	}
 	if err := v.t.renewRights(); err != nil {
 		return err
 	}
-	return v.replay(v.tree.Since(before))
+	changes := v.tree.Since(before)
+	v.t.notes.all = v.t.notes.all || len(changes) > 0
+	return v.replay(changes)
 }
 
 // renewRights makes other transactions read the rights again.
 func (t *txn) renewRights() error {
-	version, err := t.rightsVersion()
-	if err != nil {
-		return err
-	}
-	return t.putRightsVersion(version + 1)
+	_, err := t.nextRights(1)
+	return err
 }
 
 // truncateRights removes what the entries of a log from one on did to the rights. Call it when they
@@ -84,8 +83,9 @@ func (t *txn) truncateRights(log uint32, next uint64) error {
 			}
 		}
 	}
-	if len(acts) == 0 {
-		return nil
+	h, err := t.head(log)
+	if err != nil || len(acts) == 0 && !v.tree.Names(h.id, next) {
+		return err
 	}
 	return v.refit()
 }

@@ -29,15 +29,6 @@ type firstKey struct {
 	seq     uint64
 }
 
-// knownRights is the tree of a space as some transaction committed it, and which collections the
-// replica holds. It is immutable.
-type knownRights struct {
-	version uint64
-	tree    *rights.Tree
-	held    *holdings
-	lacks   map[string]uint32
-}
-
 // errUndescribed is returned as long as a replica that has joined has not met another one.
 var errUndescribed = fmt.Errorf("this replica does not know yet who may write: bring it together "+
 	"with another one first: %w", ErrNotAllowed)
@@ -56,9 +47,7 @@ func (t *txn) rights() (*rightsView, error) {
 		return t.rightsView, t.rightsView.err
 	}
 	s := t.space
-	s.mu.Lock()
-	about, known := s.about, s.rights
-	s.mu.Unlock()
+	about := s.described()
 	if about == nil && !t.tx.Writable() { // this database may follow another one, which has learned it
 		if err := s.learn(t.tx); err != nil {
 			return nil, err
@@ -72,29 +61,37 @@ func (t *txn) rights() (*rightsView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &rightsView{t: t, shared: true}
-	if known != nil && known.version == version {
-		v.tree, v.held, v.lacks = known.tree, known.held, known.lacks
+	v := &rightsView{t: t}
+	committed := t.rightsBase == nil
+	if known := s.rights.find(version); known != nil && committed {
+		v.tree, v.held, v.lacks, v.shared = known.tree, known.held, known.lacks, true
 	} else if err := v.load(about); err != nil {
 		return nil, err
 	} else if v.lacks, err = t.readLacks(); err != nil {
 		return nil, err
 	} else if v.held, err = t.readHeld(); err != nil {
 		return nil, err
-	} else if !t.rightsChanged { // or else it may never be committed
-		s.mu.Lock()
-		s.rights = &knownRights{version, v.tree, v.held, v.lacks}
-		s.mu.Unlock()
+	} else if committed {
+		s.rights.add(&knownRights{version, v.tree, v.held, v.lacks})
+		v.shared = true
 	}
 	t.rightsView = v
 	return v, nil
 }
 
+// readRights reads the rights, unless it is not known yet who has any. It must be called before the
+// transaction changes what they depend on: later ones go by them even if it fails.
+func (t *txn) readRights() error {
+	_, err := t.rights()
+	if errors.Is(err, errUndescribed) {
+		return nil
+	}
+	return err
+}
+
 // rightsWithin returns the rights by the acts of a cut alone.
 func (t *txn) rightsWithin(cut vector) (*rightsView, error) {
-	t.space.mu.Lock()
-	about := t.space.about
-	t.space.mu.Unlock()
+	about := t.space.described()
 	if about == nil {
 		return nil, errUndescribed
 	}
@@ -172,11 +169,9 @@ func (t *txn) judge(h *head, seq uint64, hash entry.Hash, e *entry.Entry) error 
 	if err := v.noteSeen(h, seq, e); err != nil {
 		return err
 	}
-	if v.tree.Awaits() {
-		if err := v.own(); err != nil {
-			return err
-		}
-		if err := v.replay(v.tree.Arrived(entry.Head{Log: h.id, Seq: seq}, v)); err != nil {
+	if at := (entry.Head{Log: h.id, Seq: seq}); v.tree.Awaits(at) {
+		v.own()
+		if err := errors.Join(t.renewRights(), v.replay(v.tree.Arrived(at, v))); err != nil {
 			return err
 		}
 	}
@@ -190,57 +185,61 @@ func (t *txn) judge(h *head, seq uint64, hash entry.Hash, e *entry.Entry) error 
 	if err := t.noteActLater(spot{h.number, seq}); err != nil || f.Act.Checkpoint != nil {
 		return errors.Join(err, v.err)
 	}
-	return v.add(h, f)
+	if err = v.add(h, f); v.err == nil {
+		v.err = err // or else others would go by a tree that is not what is stored
+	}
+	return err
 }
 
 // add adds an act, unless it is void whatever else arrives.
 func (v *rightsView) add(h *head, f *rights.Fact) error {
-	if err := v.own(); err != nil {
-		return err
-	}
-	changes, void := v.tree.Add(f, v)
+	v.own()
+	decided, void := v.tree.Add(f, v)
 	if void != nil || v.err != nil {
 		return v.err
 	}
-	t := v.t
-	version, err := t.rightsVersion()
-	if err != nil {
-		return err
+	version, err := v.t.nextRights(1)
+	if err == nil {
+		err = v.t.putAct(version, spot{h.number, f.At.Seq})
 	}
-	next := binary.BigEndian.AppendUint64(nil, version+1)
-	p := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(h.number)), f.At.Seq)
-	err = errors.Join(t.meta.Put(append([]byte(prefixAct), next...), p),
-		t.putRightsVersion(version+1))
 	if err == nil && f.Act.Grant != nil && f.Act.Grant.To.Includes(h.device) {
 		err = v.putFirst(firstKey{h.number, h.number, f.At.Seq}, f.At.Seq)
 	}
 	if err != nil {
 		return err
 	}
-	return v.replay(changes)
+	return v.replay(decided)
+}
+
+// putAct stores where an act is that was added with a version of the rights.
+func (t *txn) putAct(version uint64, at spot) error {
+	p := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(at.log)), at.seq)
+	return t.meta.Put(binary.BigEndian.AppendUint64([]byte(prefixAct), version), p)
 }
 
 // own gives the transaction a tree of its own.
-func (v *rightsView) own() error {
-	if !v.shared {
-		return nil
+func (v *rightsView) own() {
+	if v.shared {
+		v.tree, v.shared = v.tree.Clone(), false
 	}
-	s := v.t.space
-	s.mu.Lock()
-	about := s.about
-	s.mu.Unlock()
-	v.shared = false
-	return v.load(about)
 }
 
-// replay replays what entries did about which grants say something else than before.
-func (v *rightsView) replay(changes []rights.Change) error {
-	if len(changes) > 0 {
-		v.t.notes.all = true
-	}
-	for i := range changes {
-		c := &changes[i]
-		err := v.eachSeen(c.Grant.At, func(h *head, first uint64) error {
+// replay replays what entries did about which grants say something else than before, and notes the
+// grants and what ends them.
+func (v *rightsView) replay(decided []rights.Change) error {
+	for i := range decided {
+		c := &decided[i]
+		err := v.noteLater(c.Grant.Fact)
+		for f := range v.tree.Ends(c.Grant.At) {
+			err = errors.Join(err, v.noteLater(f))
+		}
+		if err != nil {
+			return err
+		}
+		if !c.Moved() {
+			continue
+		}
+		err = v.eachSeen(c.Grant.At, func(h *head, first uint64) error {
 			from, to := c.Entries(h.id, first)
 			if to = min(to, h.next); from >= to {
 				return nil
@@ -252,6 +251,15 @@ func (v *rightsView) replay(changes []rights.Change) error {
 		}
 	}
 	return nil
+}
+
+// noteLater notes a stored act when the transaction commits.
+func (v *rightsView) noteLater(f *rights.Fact) error {
+	number, known, err := v.t.logNumber(f.At.Log)
+	if err != nil || !known {
+		return err
+	}
+	return v.t.noteActLater(spot{number, f.At.Seq})
 }
 
 // noteSeen notes which grants to its device an entry is the first of its log to have seen. Roots

@@ -36,7 +36,6 @@ type Space struct {
 	mu          sync.Mutex
 	entryMax    int          // of own entries
 	about       *entry.Space // nil until it is known
-	rights      *knownRights
 	collections map[string]*collection
 	tables      map[uint32]*fieldTable // by collection, as last read
 	horizon     *knownHorizon          // as last read; nil: not yet
@@ -58,6 +57,7 @@ type Space struct {
 	taken       *usages    // by the holder of applying; nil until it is needed
 	scratch     sync.Pool  // of *scratch
 
+	rights  rightsCache
 	buckets atomic.Pointer[spaceBuckets]      // as last looked up
 	names   atomic.Pointer[map[uint32]string] // of collections, by their numbers, as last read
 

@@ -125,12 +125,3 @@ func (t *txn) rightsVersion() (uint64, error) {
 	s, err := t.facts()
 	return s.acts, err
 }
-
-func (t *txn) putRightsVersion(version uint64) error {
-	s, err := t.facts()
-	if err != nil {
-		return err
-	}
-	s.acts, t.rightsChanged = version, true
-	return t.putFacts(s)
-}

@@ -174,7 +174,8 @@ type txn struct {
 	sidecar    []byte // buffer
 	scratch    *scratch
 
-	rightsChanged bool // their version is not committed yet
+	rightsBase *uint64 // if the transaction has changed the rights: their version before
+	publishes  bool    // publishRights is called before the commit
 
 	holdings *holdings         // nil: not read
 	lacking  map[string]uint32 // what is missing, if the transaction has changed that; else nil
@@ -326,6 +327,9 @@ func (t *txn) addLog(id entry.Hash, device DeviceID) (*head, error) {
 
 // append stores an entry, given also as it is sent, as the next one of a log.
 func (t *txn) append(h *head, e *entry.Entry, sent []byte, hash entry.Hash) error {
+	if err := t.readRights(); err != nil {
+		return err
+	}
 	value, err := t.appendKept(slices.Grow(t.value[:0], len(sent)+keptRoom), h, e, sent, &hash)
 	if err != nil {
 		return err

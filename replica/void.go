@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
@@ -160,33 +161,37 @@ func (t *txn) note(h *head, seq uint64, e *entry.Entry) (void partSet, err error
 
 // actNotes says which acts are to be noted when the transaction commits.
 type actNotes struct {
-	all bool   // the verdicts of stored acts may have changed
-	new []spot // acts of this transaction
+	all bool // stored acts
+	of  map[spot]bool
 }
 
 // noteActLater notes an act when the transaction commits.
 func (t *txn) noteActLater(at spot) error {
-	t.notes.new = append(t.notes.new, at)
+	if t.notes.of == nil {
+		t.notes.of = map[spot]bool{}
+	}
+	t.notes.of[at] = true
 	return t.replayLater()
 }
 
 // noteActs notes the acts whose verdicts are new or may have changed.
 func (t *txn) noteActs() error {
-	acts := t.notes.new
+	acts := t.notes.of
 	if t.notes.all {
-		for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixAct))) {
-			r := wire.NewReader(p)
-			acts = append(acts, spot{uint32(r.Uvarint()), r.Uvarint()})
-			if err := r.End(); err != nil {
-				return fmt.Errorf("act %x: %w: %w", key[len(prefixAct):], err, stoat.ErrCorrupt)
-			}
+		acts = map[spot]bool{}
+		maps.Copy(acts, t.notes.of)
+		if err := t.eachAct(func(at spot) error { acts[at] = true; return nil }); err != nil {
+			return err
 		}
 	}
 	t.notes = actNotes{}
-	for _, at := range acts {
+	for at := range acts {
 		h, err := t.head(at.log)
 		if err != nil {
 			return err
+		}
+		if at.seq >= h.next {
+			continue // it was removed after it was noted
 		}
 		e, err := t.entry(at.log, at.seq)
 		if err == nil {

@@ -32,8 +32,7 @@ func (x *extent) end(log entry.Hash) uint64 {
 	return x.ends[log]
 }
 
-// Change is a grant whose extent has changed, or of which another revocation counts than before,
-// although others end it in the same place.
+// Change is a grant about which was decided again.
 type Change struct {
 	Grant  *Grant
 	before extent
@@ -46,14 +45,18 @@ func (c *Change) Entries(log entry.Hash, first uint64) (from, to uint64) {
 	return max(first, min(before, after)), max(before, after)
 }
 
-// Since returns what has changed since an earlier tree of the space.
+// Moved reports whether there may be such entries.
+func (c *Change) Moved() bool { return !c.before.equal(&c.Grant.extent) }
+
+// Since returns the grants that cover other entries than in an earlier tree of the space, or of
+// which another revocation counts, although others end them in the same place.
 func (t *Tree) Since(before *Tree) (changes []Change) {
-	for at, g := range t.grants {
+	for at, g := range t.grants.all() {
 		c := Change{Grant: g}
-		if old := before.grants[at]; old != nil {
+		if old := before.grants.get(at); old != nil {
 			c.before = old.extent
 		}
-		if !c.before.equal(&g.extent) || t.revokesOtherwise(at, before) {
+		if c.Moved() || t.revokesOtherwise(g, before) {
 			changes = append(changes, c)
 		}
 	}
@@ -61,12 +64,47 @@ func (t *Tree) Since(before *Tree) (changes []Change) {
 }
 
 // revokesOtherwise reports whether other revocations of a grant count than in an earlier tree.
-func (t *Tree) revokesOtherwise(grant entry.Head, before *Tree) bool {
-	return slices.ContainsFunc(t.revokes[grant], func(r *revocation) bool {
-		old := before.revocations[r.At]
-		counted := old != nil && old.why == nil
-		return counted != (r.why == nil)
-	})
+func (t *Tree) revokesOtherwise(g *Grant, before *Tree) bool {
+	old := before.grants.get(g.At)
+	for i, f := range t.revokes.get(g.At).items {
+		r := before.revocations.get(f.At)
+		counted := r.Fact != nil && old.ending(r.number) == nil
+		if counted != (g.ending(i) == nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// ending returns why a revocation of the grant, which may be unknown, has no effect, or nil.
+func (g *Grant) ending(number int) error {
+	if g == nil {
+		return errUndecided
+	}
+	return g.vain[number]
+}
+
+// decide decides about a grant, if it is known, and everything below it, and appends them.
+func (t *Tree) decide(at entry.Head, past Past, decided []Change) []Change {
+	g := t.own(at)
+	if g == nil {
+		return decided
+	}
+	decided = append(decided, Change{g, g.extent})
+	g.why = t.authority(g.Fact, t.parent(g), past)
+	g.extent = extent{holds: g.why == nil}
+	g.vain = nil
+	for _, r := range t.revokes.get(at).items {
+		why := t.mayRevoke(r, g, past)
+		g.vain = append(g.vain, why)
+		if why == nil && g.holds {
+			t.end(g, r, past)
+		}
+	}
+	for _, child := range g.children.items {
+		decided = t.decide(child, past, decided)
+	}
+	return decided
 }
 
 // Why an act has no effect now.
@@ -86,7 +124,7 @@ func (t *Tree) authority(f *Fact, parent *Grant, past Past) error {
 		return parent.covers(f.At, past)
 	}
 	consent := map[[32]byte]bool{f.Device: true}
-	for _, e := range t.endorsed[f.At] {
+	for _, e := range t.endorsed.get(f.At).items {
 		if e.Act.Endorse.Hash == f.Hash && past.Cut(e.At.Log) > e.At.Seq {
 			consent[e.Device] = true
 		}
@@ -114,21 +152,21 @@ func (g *Grant) covers(at entry.Head, past Past) error {
 }
 
 // mayRevoke returns why a revocation has no effect on its grant, or nil.
-func (t *Tree) mayRevoke(r *revocation, g *Grant, past Past) error {
+func (t *Tree) mayRevoke(r *Fact, g *Grant, past Past) error {
 	under := r.Act.Revoke.Under
 	if under == nil {
-		return t.authority(r.Fact, nil, past)
+		return t.authority(r, nil, past)
 	}
-	for above := g.parent; above != nil; above = above.parent {
+	for above := t.parent(g); above != nil; above = t.parent(above) {
 		if above.At == *under {
-			return t.authority(r.Fact, above, past)
+			return t.authority(r, above, past)
 		}
 	}
 	return errNotAbove
 }
 
 // end ends a grant where a revocation says so.
-func (t *Tree) end(g *Grant, r *revocation, past Past) {
+func (t *Tree) end(g *Grant, r *Fact, past Past) {
 	ends := map[entry.Hash]uint64{}
 	for i := range r.Act.Revoke.Last {
 		last := &r.Act.Revoke.Last[i]
@@ -138,7 +176,7 @@ func (t *Tree) end(g *Grant, r *revocation, past Past) {
 				continue // it names another branch
 			}
 			if !known {
-				t.awaited[last.Head] = true
+				t.awaited.set(t.edit, last.Head, true)
 			}
 		}
 		if end, ok := g.ends[last.Log]; !g.ended || ok {
@@ -228,7 +266,7 @@ func (t *Tree) Parent(device [32]byte, at entry.Head, g *entry.Grant, past Past)
 // Above returns the grant under which a device may revoke another one at an entry of its log, or
 // nil. It is the one nearest to the roots.
 func (t *Tree) Above(device [32]byte, at entry.Head, g *Grant, past Past) (best *Grant) {
-	for above := g.parent; above != nil; above = above.parent {
+	for above := t.parent(g); above != nil; above = t.parent(above) {
 		if above.Act.Grant.To.Includes(device) && above.covers(at, past) == nil {
 			best = above
 		}
@@ -238,7 +276,7 @@ func (t *Tree) Above(device [32]byte, at entry.Head, g *Grant, past Past) (best 
 
 // Endorsed reports whether a device has endorsed an act, in what counts of its logs.
 func (t *Tree) Endorsed(act *entry.Endorse, device [32]byte, past Past) bool {
-	return slices.ContainsFunc(t.endorsed[act.Act], func(f *Fact) bool {
+	return slices.ContainsFunc(t.endorsed.get(act.Act).items, func(f *Fact) bool {
 		return f.Device == device && f.Act.Endorse.Hash == act.Hash && past.Cut(f.At.Log) > f.At.Seq
 	})
 }
@@ -251,9 +289,9 @@ func includes(r, other entry.Right) bool {
 // To returns the grants that are made to a device, whether they hold or not.
 func (t *Tree) To(device [32]byte) iter.Seq[*Grant] {
 	return func(yield func(*Grant) bool) {
-		for _, all := range [][]*Grant{t.devices[device], t.anyone} {
-			for _, g := range all {
-				if !yield(g) {
+		for _, all := range [][]entry.Head{t.devices.get(device).items, t.anyone.items} {
+			for _, at := range all {
+				if !yield(t.grants.get(at)) {
 					return
 				}
 			}
@@ -299,6 +337,3 @@ func (t *Tree) Everywhere(device [32]byte, right entry.Right) bool {
 	}
 	return false
 }
-
-// Grants returns an iterator over all grants, in no order.
-func (t *Tree) Grants() iter.Seq[*Grant] { return maps.Values(t.grants) }

@@ -10,7 +10,8 @@
 //
 // An act of a root counts once as many roots as the quorum of the space have made or endorsed it.
 //
-// A Tree is not safe for concurrent use while acts are added.
+// A Tree is not safe for concurrent use while acts are added. [Tree.Clone] costs nothing: a copy
+// shares with the original what is the same in both.
 package rights
 
 import (
@@ -19,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 
@@ -55,35 +55,37 @@ const depthMax = 64
 
 // Tree is the grants of a space and what became of them.
 type Tree struct {
-	trusted bool // nothing is checked
+	edit    *edit // of what is this tree's alone
+	trusted bool  // nothing is checked
 	roots   map[[32]byte]bool
 	quorum  int
-	grants  map[entry.Head]*Grant
-	devices map[[32]byte][]*Grant // by whom they are made to
-	anyone  []*Grant
-	revokes map[entry.Head][]*revocation // by the grant, which may be unknown
+	grants  table[entry.Head, *Grant]
+	devices table[[32]byte, list[entry.Head]] // the grants, by whom they are made to
+	anyone  list[entry.Head]
+	revokes table[entry.Head, list[*Fact]] // by the grant, which may be unknown
 	// endorsed has the endorsements of acts, which may be unknown.
-	endorsed map[entry.Head][]*Fact
-	awaited  map[entry.Head]bool // entries that revocations name, and that are not known
-	narrow   bool                // see Narrow
+	endorsed table[entry.Head, list[*Fact]]
+	awaited  table[entry.Head, bool] // entries that revocations name: true if they are not known
+	narrow   bool                    // see Narrow
 
-	revocations map[entry.Head]*revocation
+	revocations table[entry.Head, revocation]
 }
 
-// Grant is a grant of a tree.
+// Grant is a grant of a tree. It changes with the tree, and not any more once the tree was cloned.
 type Grant struct {
 	*Fact
-	parent   *Grant // nil: by a root
-	children []*Grant
+	edit     *edit
+	children list[entry.Head]
 	depth    int
-	why      error // why it does not hold; nil: it does
+	why      error   // why it does not hold; nil: it does
+	vain     []error // why its revocations have no effect; nil: they have
 	extent
 }
 
 // revocation is a revocation of a grant.
 type revocation struct {
-	*Fact
-	why error // why it has no effect
+	*Fact      // nil: there is none
+	number int // of those of its grant
 }
 
 // Why returns why the grant does not hold, or nil.
@@ -94,22 +96,44 @@ func (g *Grant) Revoked() bool { return g.ended }
 
 // New returns the tree of a space without grants.
 func New(space *entry.Space) *Tree {
-	t := &Tree{trusted: space.Trusted, roots: map[[32]byte]bool{}, quorum: int(space.Quorum),
-		grants: map[entry.Head]*Grant{}, devices: map[[32]byte][]*Grant{},
-		revokes: map[entry.Head][]*revocation{}, endorsed: map[entry.Head][]*Fact{},
-		awaited: map[entry.Head]bool{}, revocations: map[entry.Head]*revocation{}}
+	t := &Tree{edit: &edit{}, trusted: space.Trusted, roots: map[[32]byte]bool{},
+		quorum: int(space.Quorum), grants: newTable[entry.Head, *Grant](),
+		devices:     newTable[[32]byte, list[entry.Head]](),
+		revokes:     newTable[entry.Head, list[*Fact]](),
+		endorsed:    newTable[entry.Head, list[*Fact]](),
+		awaited:     newTable[entry.Head, bool](),
+		revocations: newTable[entry.Head, revocation]()}
 	for _, root := range space.Roots {
 		t.roots[root] = true
 	}
 	return t
 }
 
+// Clone returns a copy of the tree. From then on acts may be added to copies only, and to one copy
+// at a time.
+func (t *Tree) Clone() *Tree {
+	c := *t
+	c.edit = &edit{}
+	return &c
+}
+
 // Grant returns the grant that an entry makes, or nil.
-func (t *Tree) Grant(at entry.Head) *Grant { return t.grants[at] }
+func (t *Tree) Grant(at entry.Head) *Grant { return t.grants.get(at) }
+
+// Grants returns an iterator over all grants, in no order.
+func (t *Tree) Grants() iter.Seq[*Grant] {
+	return func(yield func(*Grant) bool) {
+		for _, g := range t.grants.all() {
+			if !yield(g) {
+				return
+			}
+		}
+	}
+}
 
 // All returns all grants by time, whether they hold or not.
 func (t *Tree) All() []*Grant {
-	return slices.SortedFunc(maps.Values(t.grants), func(a, b *Grant) int {
+	return slices.SortedFunc(t.Grants(), func(a, b *Grant) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), bytes.Compare(a.At.Log[:], b.At.Log[:]))
 	})
 }
@@ -117,8 +141,9 @@ func (t *Tree) All() []*Grant {
 // Ends returns an iterator over the revocations of a grant, with why they have no effect.
 func (t *Tree) Ends(grant entry.Head) iter.Seq2[*Fact, error] {
 	return func(yield func(*Fact, error) bool) {
-		for _, r := range t.revokes[grant] {
-			if !yield(r.Fact, r.why) {
+		g := t.grants.get(grant)
+		for i, f := range t.revokes.get(grant).items {
+			if !yield(f, g.ending(i)) {
 				return
 			}
 		}
@@ -145,44 +170,45 @@ var (
 	errDeep      = fmt.Errorf("grants nest more than %d deep", depthMax)
 )
 
-// Add adds an act, and returns what changed. Void is why the act has no effect
-// whatever else arrives; it is not in the tree then, and need not be added again. What it follows
-// must have been added before.
-func (t *Tree) Add(f *Fact, past Past) (changes []Change, void error) {
+// Add adds an act, and returns about which grants was decided again. Void is why the act has no
+// effect whatever else arrives; it is not in the tree then, and need not be added again. What it
+// follows must have been added before.
+func (t *Tree) Add(f *Fact, past Past) (decided []Change, void error) {
 	if err := t.check(f, past); err != nil {
 		return nil, err
 	}
 	switch {
 	case f.Act.Grant != nil:
-		g := t.addGrant(f)
-		return t.decide(g, past, nil), nil
+		t.addGrant(f)
+		return t.decide(f.At, past, nil), nil
 	case f.Act.Revoke != nil:
 		target := f.Act.Revoke.Grant
-		r := &revocation{f, errUndecided}
-		t.revokes[target] = append(t.revokes[target], r)
-		t.revocations[f.At] = r
-		return t.decideAt(target, past), nil
+		all := t.revokes.get(target)
+		t.revocations.set(t.edit, f.At, revocation{f, len(all.items)})
+		t.revokes.set(t.edit, target, all.with(f))
+		return t.decide(target, past, nil), nil
 	case f.Act.Endorse == nil:
 		return nil, nil
 	}
 	act := f.Act.Endorse.Act
-	t.endorsed[act] = append(t.endorsed[act], f)
-	if r := t.revocations[act]; r != nil {
+	t.endorsed.set(t.edit, act, t.endorsed.get(act).with(f))
+	if r := t.revocations.get(act); r.Fact != nil {
 		act = r.Act.Revoke.Grant
 	}
-	return t.decideAt(act, past), nil
+	return t.decide(act, past, nil), nil
 }
 
 // Why returns why an act has no effect, or nil.
 func (t *Tree) Why(f *Fact, past Past) error {
-	if g := t.grants[f.At]; g != nil {
+	if g := t.grants.get(f.At); g != nil {
 		return g.why
 	}
-	if r := t.revocations[f.At]; r != nil {
-		if g := t.grants[r.Act.Revoke.Grant]; g == nil || g.why != nil {
+	if r := t.revocations.get(f.At); r.Fact != nil {
+		g := t.grants.get(r.Act.Revoke.Grant)
+		if g == nil || g.why != nil {
 			return errNothing
 		}
-		return r.why
+		return g.ending(r.number)
 	}
 	if err := t.check(f, past); err != nil {
 		return err
@@ -235,7 +261,7 @@ func (t *Tree) under(f *Fact, ref *entry.Head, past Past) (*Grant, error) {
 		}
 		return nil, nil
 	}
-	g := t.grants[*ref]
+	g := t.grants.get(*ref)
 	if g == nil {
 		return nil, errNoParent
 	}
@@ -252,21 +278,39 @@ func (t *Tree) under(f *Fact, ref *entry.Head, past Past) (*Grant, error) {
 }
 
 // addGrant adds a grant that the caller has checked.
-func (t *Tree) addGrant(f *Fact) *Grant {
-	g := &Grant{Fact: f, depth: 1}
+func (t *Tree) addGrant(f *Fact) {
+	g := &Grant{Fact: f, edit: t.edit, depth: 1}
 	if under := f.Act.Grant.Under; under != nil {
-		g.parent = t.grants[*under]
-		g.depth = g.parent.depth + 1
-		g.parent.children = append(g.parent.children, g)
+		parent := t.own(*under)
+		parent.children = parent.children.with(f.At)
+		g.depth = parent.depth + 1
 	}
-	t.grants[f.At] = g
+	t.grants.set(t.edit, f.At, g)
 	t.narrow = t.narrow || len(f.Act.Grant.Scope) > 0 || f.Act.Grant.Right.Level() < entry.RightRead
 	if to := f.Act.Grant.To; to.Anyone {
-		t.anyone = append(t.anyone, g)
+		t.anyone = t.anyone.with(f.At)
 	} else {
-		t.devices[to.Device] = append(t.devices[to.Device], g)
+		t.devices.set(t.edit, to.Device, t.devices.get(to.Device).with(f.At))
+	}
+}
+
+// own returns a grant that may be changed, or nil if it is unknown.
+func (t *Tree) own(at entry.Head) *Grant {
+	g := t.grants.get(at)
+	if g != nil && g.edit != t.edit {
+		c := *g
+		g, c.edit = &c, t.edit
+		t.grants.set(t.edit, at, g)
 	}
 	return g
+}
+
+// parent returns the grant that a grant was made under, or nil if it is by a root.
+func (t *Tree) parent(g *Grant) *Grant {
+	if under := g.Act.Grant.Under; under != nil {
+		return t.grants.get(*under)
+	}
+	return nil
 }
 
 // mayGive reports whether a right permits to give another one.
@@ -278,53 +322,37 @@ func mayGive(parent, child entry.Right) bool {
 	return includes(most, child)
 }
 
-// Awaits reports whether Arrived must be called for entries that arrive.
-func (t *Tree) Awaits() bool { return len(t.awaited) > 0 }
+// Awaits reports whether Arrived must be called when an entry arrives.
+func (t *Tree) Awaits(at entry.Head) bool { return t.awaited.get(at) }
 
-// Arrived must be called when an entry arrives that has not been known. It returns what changed.
-func (t *Tree) Arrived(at entry.Head, past Past) (changed []Change) {
-	if !t.awaited[at] {
-		return nil
-	}
-	delete(t.awaited, at)
-	for target, all := range t.revokes {
-		if slices.ContainsFunc(all, func(r *revocation) bool { return r.names(at) }) {
-			changed = append(changed, t.decideAt(target, past)...)
+// Arrived must be called when an entry arrives that is awaited. It returns about what was decided.
+func (t *Tree) Arrived(at entry.Head, past Past) (decided []Change) {
+	t.awaited.set(t.edit, at, false)
+	var targets []entry.Head
+	for target, all := range t.revokes.all() {
+		if slices.ContainsFunc(all.items, func(f *Fact) bool { return names(f, at) }) {
+			targets = append(targets, target)
 		}
 	}
-	return changed
-}
-
-// names reports whether an entry is the last one of its log that counts.
-func (r *revocation) names(at entry.Head) bool {
-	return slices.ContainsFunc(r.Act.Revoke.Last, func(l entry.Last) bool { return l.Head == at })
-}
-
-// decideAt decides about a grant, if it is known.
-func (t *Tree) decideAt(ref entry.Head, past Past) []Change {
-	if g := t.grants[ref]; g != nil {
-		return t.decide(g, past, nil)
+	for _, target := range targets {
+		decided = t.decide(target, past, decided)
 	}
-	return nil
+	return decided
 }
 
-// decide decides about a grant and everything below it, and appends what changed.
-func (t *Tree) decide(g *Grant, past Past, changes []Change) []Change {
-	before, otherwise := g.extent, false
-	g.why = t.authority(g.Fact, g.parent, past)
-	g.extent = extent{holds: g.why == nil}
-	for _, r := range t.revokes[g.At] {
-		counted := r.why == nil
-		if r.why = t.mayRevoke(r, g, past); r.why == nil && g.holds {
-			t.end(g, r, past)
+// names reports whether an entry is the last one of its log that counts by a revocation.
+func names(f *Fact, at entry.Head) bool {
+	return slices.ContainsFunc(f.Act.Revoke.Last, func(l entry.Last) bool { return l.Head == at })
+}
+
+// Names reports whether a revocation names an entry of a log, from one on, as the last that counts.
+func (t *Tree) Names(log entry.Hash, from uint64) bool {
+	for _, r := range t.revocations.all() {
+		if slices.ContainsFunc(r.Act.Revoke.Last, func(l entry.Last) bool {
+			return l.Log == log && l.Seq >= from
+		}) {
+			return true
 		}
-		otherwise = otherwise || counted != (r.why == nil)
 	}
-	if otherwise || !before.equal(&g.extent) {
-		changes = append(changes, Change{g, before})
-	}
-	for _, child := range g.children {
-		changes = t.decide(child, past, changes)
-	}
-	return changes
+	return false
 }
