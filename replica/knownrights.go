@@ -31,8 +31,9 @@ const knownMax = 3
 // the next one removes it before. Nor does a transaction take what is here for rights that it has
 // changed itself.
 type rightsCache struct {
-	mu  sync.Mutex
-	all []*knownRights // by version
+	mu        sync.Mutex
+	all       []*knownRights // by version
+	committed *knownRights   // the newest that a transaction has found in the database, or nil
 }
 
 // find returns a version of the rights, or nil. It was committed if a transaction has found the
@@ -42,6 +43,7 @@ func (c *rightsCache) find(version uint64) *knownRights {
 	defer c.mu.Unlock()
 	for _, k := range c.all {
 		if k.version == version {
+			c.foundLocked(k)
 			return k
 		}
 	}
@@ -53,6 +55,21 @@ func (c *rightsCache) add(k *knownRights) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.addLocked(k)
+	c.foundLocked(k)
+}
+
+// foundLocked notes that a version is in the database.
+func (c *rightsCache) foundLocked(k *knownRights) {
+	if c.committed == nil || c.committed.version < k.version {
+		c.committed = k
+	}
+}
+
+// newest returns the newest version that was committed, as far as is known, or nil.
+func (c *rightsCache) newest() *knownRights {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.committed
 }
 
 // replace removes what is newer than the base, of transactions that have failed, and adds what one

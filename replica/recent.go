@@ -16,7 +16,8 @@ type source struct {
 // sourceOf returns what a device is as a source, as far as this replica knows. The caller must hold
 // mu.
 func (s *Space) sourceOf(device DeviceID) source {
-	if device == (DeviceID{}) || s.rights == nil || s.rights.tree.Now(device, anyRight, "") {
+	known := s.rights.newest()
+	if device == (DeviceID{}) || known == nil || known.tree.Now(device, anyRight, "") {
 		return source{device: device}
 	}
 	return source{stranger: true}

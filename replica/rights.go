@@ -63,7 +63,11 @@ func (t *txn) rights() (*rightsView, error) {
 	}
 	v := &rightsView{t: t}
 	committed := t.rightsBase == nil
-	if known := s.rights.find(version); known != nil && committed {
+	var known *knownRights
+	if committed {
+		known = s.rights.find(version)
+	}
+	if known != nil {
 		v.tree, v.held, v.lacks, v.shared = known.tree, known.held, known.lacks, true
 	} else if err := v.load(about); err != nil {
 		return nil, err
