@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 )
@@ -143,7 +144,7 @@ func (a *incoming) resume(t *txn, log uint32) error {
 		}
 		e, err := entry.Parse(bytes.Clone(sent))
 		if err != nil {
-			return fmt.Errorf("entry %d of log %s waits: %w", seq, h.id, err)
+			return fmt.Errorf("entry %d of log %s waits: %w: %w", seq, h.id, err, stoat.ErrCorrupt)
 		}
 		if seq == h.next && !h.voids(seq) {
 			reason, _, err := a.accept(t, h, e, e.WholeSize(len(sent)))

@@ -47,12 +47,29 @@ func repeatKey(repeats []byte, void bool, time hlc.Time, log entry.Hash) []byte 
 	return append(binary.BigEndian.AppendUint64(key, uint64(time)), log[:]...)
 }
 
+// cutRepeat cuts a key of the index into what all repeats of a part have in common, and the time and
+// log by which they are in order.
+func cutRepeat(key []byte) (repeats, order []byte, err error) {
+	const orderBytes = 8 + 32
+	n := len(key) - orderBytes - 1
+	if n < len(prefixRepeat) {
+		return nil, nil, fmt.Errorf("the index of repeats has the key %x: %w", key, stoat.ErrCorrupt)
+	}
+	return key[:n], key[n+1:], nil
+}
+
 // parseRepeat returns the entry and the part that a key of the index stands for.
 func parseRepeat(p []byte) (at spot, part int, err error) {
 	if len(p) != 13 || p[12] >= 64 {
 		return at, 0, fmt.Errorf("the index of repeats has the value %x: %w", p, stoat.ErrCorrupt)
 	}
 	return spot{binary.BigEndian.Uint32(p), binary.BigEndian.Uint64(p[4:])}, int(p[12]), nil
+}
+
+// noSuchPart reports an entry that does not repeat what the index of repeats says.
+func noSuchPart(at spot, i int) error {
+	return fmt.Errorf("entry %d of log %d does not repeat anything in part %d, as the index says: %w",
+		at.seq, at.log, i, stoat.ErrCorrupt)
 }
 
 // hasRepeats reports whether there are entries with an origin.
@@ -245,6 +262,9 @@ func (t *txn) setRepeated(at spot, i int, reason string) error {
 		return err
 	}
 	e, changes, err := t.changesOf(at.log, at.seq)
+	if err == nil && i >= len(changes) {
+		err = noSuchPart(at, i)
+	}
 	if err != nil {
 		return err
 	}

@@ -289,3 +289,38 @@ func TestRepeats_ofWhatWasAdoptedBetweenTwoCheckpoints(t *testing.T) {
 		t.Errorf("%d votes instead of 11", got)
 	}
 }
+
+// What the index of repeats cannot have is an error.
+func TestRepeats_thatAreDamagedAreErrors(t *testing.T) {
+	a := newPeer(t, nil)
+	a.put(task{ID: 1})
+	log := a.logID()
+	number := uint32(0)
+	a.inTx(func(t *txn) (err error) {
+		number, _, err = t.logNumber(entry.Hash(log))
+		return err
+	})
+	value := func(seq uint64, part byte) []byte { return append(entryKey(nil, "", number, seq), part) }
+	whole := append([]byte(prefixRepeat), make([]byte, 200)...)
+	for name, item := range map[string]struct{ key, value []byte }{
+		"short key":       {[]byte(prefixRepeat + "short"), value(1, 0)},
+		"short value":     {whole, value(1, 0)[:4]},
+		"no origin":       {whole, value(1, 0)},
+		"no such part":    {whole, value(1, 63)},
+		"a part too many": {whole, value(1, 64)},
+	} {
+		err := a.db.Update(func(tx *stoat.Tx) error {
+			t, err := a.space.in(tx)
+			if err == nil {
+				err = t.meta.Put(item.key, item.value)
+			}
+			if err == nil {
+				err = t.judgeAllRepeats()
+			}
+			return err
+		})
+		if !errors.Is(err, stoat.ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

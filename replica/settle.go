@@ -58,7 +58,10 @@ func (s *settledRepeats) firstOf(origin *entry.Last, part *entry.Part) (spot, er
 func (s *settledRepeats) search(repeats []byte) (first spot, err error) {
 	var least []byte // time and log of the first one
 	for key, p := range s.t.meta.Scan(stoat.Prefix(repeats)) {
-		order := key[len(repeats)+1:]
+		_, order, err := cutRepeat(key)
+		if err != nil {
+			return first, err
+		}
 		if least != nil && bytes.Compare(order, least) >= 0 {
 			continue
 		}
@@ -192,7 +195,10 @@ func (t *txn) dropSettled(covers vector) error {
 func (t *txn) judgeAllRepeats() error {
 	var before []byte // the key under which the repeats of the last part begin
 	for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixRepeat))) {
-		repeats := key[:len(key)-41] // void, time, log
+		repeats, _, err := cutRepeat(key)
+		if err != nil {
+			return err
+		}
 		if bytes.Equal(repeats, before) {
 			continue
 		}
@@ -202,6 +208,9 @@ func (t *txn) judgeAllRepeats() error {
 			return err
 		}
 		e, err := t.entry(at.log, at.seq)
+		if err == nil && (e.Origin == nil || i >= len(e.Parts)) {
+			err = noSuchPart(at, i)
+		}
 		if err == nil {
 			err = t.judgeRepeats(e.Origin, &e.Parts[i])
 		}

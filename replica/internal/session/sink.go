@@ -24,8 +24,8 @@ const (
 	knownMax = 1 << 24 // heads of logs of which the sink has everything
 )
 
-// forkedMax is how many logs of which the peer has another branch are reported.
-const forkedMax = 16
+// leftMax is how many logs of which something was not taken are reported.
+const leftMax = 16
 
 // sink is what this side takes from the peer.
 type sink struct {
@@ -61,7 +61,7 @@ type sink struct {
 	unfilled string               // for which state it has asked: see Starter.Unfilled
 	token    Token                // what is to be kept: see keep
 	kept     Token                // what was kept last
-	forked   map[entry.Hash]error // logs of which the peer has another branch
+	left     map[entry.Hash]error // why something of a log was not taken
 }
 
 func (s *Session) receiveHeads(p []byte) error {
@@ -182,18 +182,15 @@ func (s *Session) mergeRuns(got []received) error {
 		k.idle, k.known = 0, 0
 	}
 	for _, r := range refusals {
-		if k.forked == nil {
-			k.forked = map[entry.Hash]error{}
+		if k.left == nil {
+			k.left = map[entry.Hash]error{}
 		}
-		f := refused{log: r.Log, seq: r.Seq, forked: r.Forked, reason: r.Told}
-		if !r.Forked || s.reads() {
-			s.send(frameRefused, f.append(nil))
-		}
-		if !r.Forked && !r.Later {
+		s.send(frameRefused, (&refused{log: r.Log, seq: r.Seq, reason: r.Told}).append(nil))
+		if !r.Later {
 			return fmt.Errorf("%w: %w", errInvalid, r.Reason)
 		}
-		if k.forked[r.Log] == nil && len(k.forked) < forkedMax {
-			k.forked[r.Log] = r.Reason
+		if k.left[r.Log] == nil && len(k.left) < leftMax {
+			k.left[r.Log] = r.Reason
 		}
 	}
 	// What came without having been asked for is missing if it could not be merged.
@@ -297,7 +294,7 @@ func (s *Session) mergeMark(m *mark) error {
 		return err
 	}
 	k.idle = 0
-	complete := may && lack == 0 && len(k.forked) == 0 && !k.lossy
+	complete := may && lack == 0 && len(k.left) == 0 && !k.lossy
 	if complete {
 		if k.token = k.marked; k.token != k.kept {
 			s.space.Remember(s.peer.database, k.token)

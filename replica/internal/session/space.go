@@ -197,8 +197,7 @@ type Proof struct {
 type Refusal struct {
 	Log    entry.Hash
 	Seq    uint64
-	Forked bool // others have another entry there
-	Later  bool // it is valid, and not taken now; if neither, it is not valid
+	Later  bool // it is valid, and not taken now; else it is not valid
 	Reason error
 	Told   string // what the peer is told of the reason
 }
