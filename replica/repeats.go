@@ -47,8 +47,8 @@ func repeatKey(repeats []byte, void bool, time hlc.Time, log entry.Hash) []byte 
 	return append(binary.BigEndian.AppendUint64(key, uint64(time)), log[:]...)
 }
 
-// cutRepeat cuts a key of the index into what all repeats of a part have in common, and the time and
-// log by which they are in order.
+// cutRepeat cuts a key of the index into what all repeats of a part have in common, and the time
+// and log by which they are in order.
 func cutRepeat(key []byte) (repeats, order []byte, err error) {
 	const orderBytes = 8 + 32
 	n := len(key) - orderBytes - 1

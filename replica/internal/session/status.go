@@ -62,8 +62,8 @@ const refusedMax = 16
 // ErrNotTaken reports a peer that did not take entries which it was given.
 var ErrNotTaken = errors.New("the peer did not take entries of this replica")
 
-// refusals returns what was not taken on either side, though the session ended well. Not so what the
-// peer marks as forked: it reports that itself.
+// refusals returns what was not taken on either side, though the session ended well. Not so what
+// the peer marks as forked: it reports that itself.
 func (s *Session) refusals() error {
 	return errors.Join(slices.AppendSeq(slices.Collect(maps.Values(s.sink.left)),
 		maps.Values(s.refused))...)
