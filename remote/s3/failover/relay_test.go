@@ -14,7 +14,7 @@ type relay struct {
 
 	mu          sync.Mutex
 	conns       int           // how many were accepted
-	held        int           // how many requests to store a log object were frozen
+	freezing    chan struct{} // is frozen from the next request to store a log object on; or nil
 	frozen      chan struct{} // closed when what was read is passed on; nil: at once
 	late        time.Duration // before each piece is passed on
 	cutRequests int           // how many connections to cut after the first piece of a request
@@ -62,15 +62,13 @@ func (r *relay) cuts() int {
 	return r.cutRequests + r.cutAnswers
 }
 
-// awaitHeld waits until n more requests to store a log object were frozen.
-func (r *relay) awaitHeld(t *testing.T, n int) {
+// awaitFrozen waits until a request to store a log object was frozen.
+func (r *relay) awaitFrozen(t *testing.T) {
 	t.Helper()
-	held := func() (n int) {
-		r.set(func() { n = r.held })
-		return n
-	}
-	n += held()
-	eventually(t, "requests are frozen", func() bool { return held() >= n })
+	eventually(t, "a request is frozen", func() (is bool) {
+		r.set(func() { is = r.frozen != nil })
+		return is
+	})
 }
 
 // eventually waits until something holds that nothing else tells.
@@ -131,10 +129,10 @@ func (r *relay) pass(from, to net.Conn, cuts *int, first int) {
 func (r *relay) hold(piece []byte) {
 	stores := bytes.HasPrefix(piece, []byte("PUT ")) && bytes.Contains(piece, []byte("/log/"))
 	r.mu.Lock()
-	frozen, late := r.frozen, r.late
-	if frozen != nil && stores {
-		r.held++
+	if stores && r.freezing != nil {
+		r.frozen, r.freezing = r.freezing, nil
 	}
+	frozen, late := r.frozen, r.late
 	r.mu.Unlock()
 	if frozen != nil {
 		<-frozen
