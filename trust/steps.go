@@ -67,7 +67,8 @@ var steps = []step{
 	},
 	{
 		name: "races", dir: library,
-		args: "-race . ./internal/testing/torture ./internal/table ./record -short",
+		args: "-race -short . ./internal/testing/torture/... ./internal/table ./internal/memtable " +
+			"./internal/wal ./record ./remote",
 	},
 	{
 		name: "histories under many settings", dir: library,
