@@ -67,8 +67,8 @@ var steps = []step{
 	},
 	{
 		name: "races", dir: library,
-		args: "-race -short . ./internal/testing/torture/... ./internal/table ./internal/memtable " +
-			"./internal/wal ./record ./remote ./remote/internal/history",
+		args: "-race -short . ./internal/testing/torture ./internal/table ./internal/memtable " +
+			"./internal/wal ./record ./remote/internal/history",
 	},
 	{
 		name: "histories under many settings", dir: library,
