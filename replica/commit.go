@@ -80,35 +80,16 @@ func (t *txn) nextOwn() (*nextEntry, error) {
 	return n, err
 }
 
-// issue appends an entry to the own log, and sets its time and context.
+// issue appends an entry to the own log, and sets its time and context. If it fails, the
+// transaction cannot be committed.
 func (t *txn) issue(next *nextEntry, e *entry.Entry) error {
 	t.issued++
-	return t.spoil(t.issueParts(next, e))
+	return t.spoil(t.appendIssued(next, e))
 }
 
-// spoil keeps the transaction from being committed, if a call has failed after it has written some
-// of what it does, whatever the caller does about the error.
-func (t *txn) spoil(err error) error {
-	if err == nil {
-		return nil
-	}
-	failed := wrap(t.space.name, err)
-	_ = t.tx.BeforeCommit(func() error { return failed }) // or it cannot be committed anyway
-	return err
-}
-
-// allOrNone runs a call that may make several entries. If it fails behind the first one, the
-// transaction cannot be committed.
-func (t *txn) allOrNone(call func() error) error {
-	before := t.issued
-	err := call()
-	if t.issued > before {
-		err = t.spoil(err)
-	}
-	return err
-}
-
-func (t *txn) issueParts(next *nextEntry, e *entry.Entry) error {
+// appendIssued appends the contexts that do not fit into an entry, and the entry. After an error,
+// some of them may be there.
+func (t *txn) appendIssued(next *nextEntry, e *entry.Entry) error {
 	own, heads := next.log, next.heads
 	for i := range next.before {
 		context := &entry.Entry{Time: next.at.Time - hlc.Time(next.before-i), Kind: entry.KindContext}
@@ -151,6 +132,28 @@ func (t *txn) add(own *head, e *entry.Entry) (err error) {
 	}
 	at := entry.Place{Space: t.space.id, Log: own.id, Seq: own.next, Prev: own.hash}
 	return t.append(own, e, stored, e.Hash(&at))
+}
+
+// spoil keeps the transaction from being committed, if a call has failed after it has written some
+// of what it does, whatever the caller does about the error.
+func (t *txn) spoil(err error) error {
+	if err == nil {
+		return nil
+	}
+	failed := wrap(t.space.name, err)
+	_ = t.tx.BeforeCommit(func() error { return failed }) // or it cannot be committed anyway
+	return err
+}
+
+// allOrNone runs a call that may make several entries. If it fails behind the first one, the
+// transaction cannot be committed.
+func (t *txn) allOrNone(call func() error) error {
+	before := t.issued
+	err := call()
+	if t.issued > before {
+		err = t.spoil(err)
+	}
+	return err
 }
 
 // digest returns the digest of a context whose entries are known.

@@ -24,6 +24,7 @@ import (
 // whether there are signatures at all, Seal does nothing.
 func (s *Space) Seal() error { return wrap(s.name, s.sealAll()) }
 
+// sealAll is Seal, with errors that do not name the space.
 func (s *Space) sealAll() error {
 	if s.described() == nil {
 		return nil

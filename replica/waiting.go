@@ -54,6 +54,7 @@ func (s *Space) Waiting(tx *stoat.Tx) ([]Waiting, error) {
 	return all, wrap(s.name, err)
 }
 
+// allWaiting is Waiting, with errors that do not name the space.
 func (s *Space) allWaiting(tx *stoat.Tx) ([]Waiting, error) {
 	all, err := s.unmerged(tx, func(w *wait) bool { return !w.ends() })
 	s.mu.Lock()
