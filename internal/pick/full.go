@@ -13,12 +13,13 @@ const fullGarbage = 20
 const whyJoin = "join"
 
 // Full picks the steps of a full compaction, one after the other: all of the young runs that are
-// there at first, in parts, then what is garbage, then the values that are not in the order of
-// their keys, then tables that are too small. It reads damaged files, too, so that its caller
-// learns of them. Not safe for concurrent use.
+// there at first, in parts, then what is garbage, then the values of the first files that are not in
+// the order of their keys, then tables that are too small. It reads damaged files, too, so that its
+// caller learns of them. Not safe for concurrent use.
 type Full struct {
 	picker  Picker
 	started bool
+	later   uint64 // files from this number on did not exist at first
 	last    Plan
 	before  *manifest.Version // of the last step
 	// ordered and joined are the numbers of bottom tables that need no more work: those whose
@@ -34,7 +35,9 @@ func NewFull(p Picker) *Full {
 
 // Next returns the next step. v is the version that the step before has left.
 func (f *Full) Next(v *manifest.Version) (Plan, bool) {
-	if f.before != nil {
+	if f.before == nil {
+		f.later = v.NextNumber
+	} else {
 		f.note(v)
 	}
 	next, ok := f.pick(v)
@@ -54,7 +57,7 @@ func (f *Full) pick(v *manifest.Version) (Plan, bool) {
 		return next, true
 	}
 	next := inOrder(v, func(file manifest.ValueFile) bool {
-		return file.Log || file.Garbage() > file.Size/fullGarbage
+		return file.Number < f.later && (file.Log || file.Garbage() > file.Size/fullGarbage)
 	}, func(t *manifest.Table) bool { return f.ordered[t.Number] }, f.picker.step(v))
 	if len(next.Bottom) > 0 {
 		return next, true

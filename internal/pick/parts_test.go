@@ -112,6 +112,28 @@ func TestFull_doesAllPartsOfWhatIsYoung(t *testing.T) {
 	}
 }
 
+// A full compaction brings each value into order once, even if all of the files that it makes are so
+// small that their headers are more garbage than it tolerates.
+func TestFull_leavesTheValuesThatItHasBroughtIntoOrder(t *testing.T) {
+	s := simulate(t, "", 10, 100)
+	s.picker.ValueBytes, s.picker.PartBytes, s.header = 256, 512, 48
+	for range 4 {
+		s.add(s.some(256, 512), 0, 0)
+	}
+	f := NewFull(s.picker)
+	all := uint64(len(s.live)) * s.value
+	for next, ok := f.Next(&s.version); ok; next, ok = f.Next(&s.version) {
+		if s.do(next); s.written > 8*all {
+			t.Fatalf("%d bytes are written for %d, next with %s", s.written, all, outcome(next, ok))
+		}
+	}
+	for _, file := range s.version.ValueFiles {
+		if file.Log {
+			t.Errorf("the log %d still has values", file.Number)
+		}
+	}
+}
+
 // leaveOut leaves out what a part does not read.
 func (s *simulation) leaveOut(all map[int]uint64, next Plan) {
 	front, _ := s.version.Front()

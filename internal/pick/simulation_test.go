@@ -21,6 +21,7 @@ type simulation struct {
 	pause   int    // a pause in the commits comes after so many flushes
 	key     uint64 // bytes of an entry in a table
 	value   uint64 // bytes of its value in a value file; 0 if it has none
+	header  uint64 // bytes of a value file before its values
 	ttl     int    // an entry expires after about so many flushes; 0 is never
 	version manifest.Version
 	next    uint64
@@ -177,22 +178,26 @@ func (s *simulation) do(next Plan) {
 	s.install(edit)
 }
 
-// relocate moves the values of the entries in some files into a new one.
+// relocate moves the values of the entries in some files into new ones.
 func (s *simulation) relocate(all map[int]uint64, next Plan, edit *manifest.Edit) {
-	number, size := s.number(), uint64(0)
+	moved := uint64(0)
+	var file *manifest.ValueFile
 	for _, n := range slices.Sorted(maps.Keys(all)) {
-		if next.MostValues > 0 && size >= next.MostValues {
+		if next.MostValues > 0 && moved >= next.MostValues {
 			break
 		}
-		if slices.Contains(next.Relocate, all[n]) {
-			all[n] = number
-			size += s.value
+		if !slices.Contains(next.Relocate, all[n]) {
+			continue
 		}
+		if file == nil || file.Size >= s.picker.ValueBytes {
+			edit.AddValues = append(edit.AddValues, manifest.ValueFile{Number: s.number(), Size: s.header})
+			file = &edit.AddValues[len(edit.AddValues)-1]
+		}
+		all[n] = file.Number
+		file.Size += s.value
+		moved += s.value
 	}
-	if size > 0 {
-		edit.AddValues = []manifest.ValueFile{{Number: number, Size: size}}
-		s.written += size
-	}
+	s.written += moved
 }
 
 // write makes tables of entries, none of which lies on both sides of a cut.
@@ -234,6 +239,7 @@ func (s *simulation) write(all map[int]uint64, cuts []string) (tables []*manifes
 func (s *simulation) expired(n int) bool { return s.ttl > 0 && n/64+s.ttl <= s.flushes }
 
 func (s *simulation) install(edit *manifest.Edit) {
+	edit.NextNumber = s.next
 	version, err := s.version.Apply(edit)
 	if err != nil {
 		s.t.Fatal(err)
