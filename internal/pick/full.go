@@ -13,9 +13,9 @@ const fullGarbage = 20
 const whyJoin = "join"
 
 // Full picks the steps of a full compaction, one after the other: all of the young runs that are
-// there at first, in parts, then what is garbage, then the values of the first files that are not in
-// the order of their keys, then tables that are too small. It reads damaged files, too, so that its
-// caller learns of them. Not safe for concurrent use.
+// there at first, in parts, then what is garbage, then the values that are not in the order of
+// their keys, in files that are there at first, then tables that are too small. It reads damaged
+// files, too, so that its caller learns of them. Not safe for concurrent use.
 type Full struct {
 	picker  Picker
 	started bool
