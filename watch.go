@@ -2,10 +2,12 @@ package stoat
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/commit"
@@ -102,7 +104,8 @@ func (db *DB) Watch(ctx context.Context, r Range, from Position) iter.Seq2[Chang
 // ends with [ErrBucketNotFound] if there is none. If that bucket, one that contains it, or an
 // earlier one in its place was deleted after the position from, the last change is a
 // ChangeDeleteRange of all keys in r, followed by ErrBucketNotFound. The contents of an earlier
-// bucket are not reported.
+// bucket are not reported. If one of them was moved after from to a place that was free, the loop
+// ends with ErrLagged, since what it has is no change.
 func (db *DB) WatchBucket(
 	ctx context.Context, path [][]byte, r Range, from Position,
 ) iter.Seq2[Change, error] {
@@ -158,20 +161,57 @@ func (w *watch) run(path [][]byte, r Range) error {
 			return err
 		}
 	}
+	var found Position // where the path leads to the bucket
 	err = w.db.View(func(tx *Tx) error {
-		if w.at == 0 {
-			w.at = tx.Position()
-		}
+		found = tx.Position()
+		w.at = cmp.Or(w.at, found)
 		s, err := w.find(tx, path)
 		if err == nil {
 			w.setRange(s, r)
 		}
 		return err
 	})
+	if err == nil && len(w.path) > 0 {
+		err = f.Through(w.ctx, w.at.commit(), found.commit(), w.placed)
+	}
 	if err != nil {
 		return err
 	}
 	return f.Run(w.ctx, w.at.commit(), w.commit)
+}
+
+// placed ends the loop if a commit deleted a bucket of the path, or moved one there: the one that
+// is there now was elsewhere before, and what it had and got there is not of the path.
+func (w *watch) placed(c commit.Batch) error {
+	created := keyspace.RootID // the bucket that was created last
+	err := c.Each(func(key []byte, e keyspace.Entry) error {
+		put := e.Kind == keyspace.KindPut
+		switch {
+		case w.orphan:
+		case e.Kind == keyspace.KindDelete:
+			w.orphan = w.leads(key)
+		case put && len(key) == 1 && key[0] == byte(keyspace.SpaceNextID):
+			next, err := parseNumber(e.Value)
+			created = next - 1
+			return err
+		case put && w.leads(key):
+			if id, err := parseNumber(e.Value); err != nil || id != created {
+				return cmp.Or(err, ErrLagged)
+			}
+		}
+		return nil
+	})
+	if err != nil || !w.orphan {
+		return err
+	}
+	w.held, w.holds = w.deleted(w.span)
+	w.held.Position = w.db.positionOf(c.Commit)
+	return w.finish(c.Commit)
+}
+
+// leads reports whether an internal key is the entry of a bucket of the path.
+func (w *watch) leads(key []byte) bool {
+	return slices.ContainsFunc(w.path, func(entry []byte) bool { return bytes.Equal(key, entry) })
 }
 
 // find returns the bucket at the end of path and records the catalog keys on the way.
@@ -219,14 +259,19 @@ func (w *watch) commit(c commit.Batch) error {
 		w.held, w.holds = change, true
 		return nil
 	})
-	if err == nil {
-		w.held.Last = w.holds
-		err = w.tell()
-	}
 	if err != nil {
 		return err
 	}
-	w.at = w.db.positionOf(c.Commit)
+	return w.finish(c.Commit)
+}
+
+// finish tells the last change of a commit.
+func (w *watch) finish(commit uint64) error {
+	w.held.Last = w.holds
+	if err := w.tell(); err != nil {
+		return err
+	}
+	w.at = w.db.positionOf(commit)
 	if w.orphan {
 		return fmt.Errorf("the watched bucket was deleted: %w", ErrBucketNotFound)
 	}
@@ -262,11 +307,9 @@ func (w *watch) change(key []byte, e keyspace.Entry) (c Change, ok bool) {
 		}
 	case keyspace.KindDelete:
 		c = Change{Kind: ChangeDelete}
-		for _, bucket := range w.path {
-			if bytes.Equal(key, bucket) {
-				w.orphan = true
-				return w.deleted(w.span)
-			}
+		if w.leads(key) {
+			w.orphan = true
+			return w.deleted(w.span)
 		}
 	case keyspace.KindDeleteRange:
 		return w.deleted(keyspace.Span{Start: key, End: e.Value}.Intersect(w.span))

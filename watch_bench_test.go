@@ -43,3 +43,23 @@ func followOn(ctx context.Context, db *stoat.DB, from stoat.Position) {
 		}
 	}
 }
+
+// BenchmarkWatch_catchUp follows a bucket through 5,000 commits that are in the log.
+func BenchmarkWatch_catchUp(b *testing.B) {
+	db := openOn(b, memfs.New(), &stoat.Options{Sync: stoat.SyncNever})
+	update(b, db, func(tx *stoat.Tx) { create(b, tx, "b") })
+	from := db.Position()
+	value := make([]byte, 100)
+	for i := range 5_000 {
+		update(b, db, func(tx *stoat.Tx) {
+			ok(b, bucket(b, tx, "b").Put(fmt.Appendf(nil, "%08d", i), value))
+		})
+	}
+	path, r := [][]byte{[]byte("b")}, stoat.Range{Limit: 5_000}
+	for b.Loop() {
+		for _, err := range db.WatchBucket(b.Context(), path, r, from) {
+			ok(b, err)
+		}
+	}
+	ok(b, db.Close())
+}

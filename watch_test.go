@@ -170,6 +170,49 @@ func TestWatch_followsABucketToItsEnd(t *testing.T) {
 	})
 }
 
+// What a bucket gets before it comes to its path is no change of the bucket that the path names.
+func TestWatch_tellsNothingOfABucketBeforeItCameToItsPath(t *testing.T) {
+	watching(t, func(t *testing.T, db *stoat.DB) {
+		keeps := follow(db, "", stoat.Range{}, 0)
+		synctest.Wait()
+		update(t, db, func(tx *stoat.Tx) {
+			put(t, create(t, tx, "b"), "old")
+			put(t, create(t, create(t, tx, "c"), "in"), "early")
+		})
+		before := db.Position()
+		update(t, db, func(tx *stoat.Tx) {
+			put(t, bucket(t, tx, "b"), "older")
+			put(t, bucket(t, bucket(t, tx, "c"), "in"), "new")
+			put(t, bucket(t, tx, "c"), "new")
+		})
+		empty := db.Position()
+		update(t, db, func(tx *stoat.Tx) {
+			put(t, bucket(t, tx, "c"), "newer")
+			ok(t, tx.RenameBucket([]byte("b"), []byte("a")))
+			put(t, bucket(t, tx, "c"), "newest")
+			ok(t, tx.RenameBucket([]byte("c"), []byte("b")))
+		})
+		for _, path := range []string{"b", "b/in"} {
+			follow(db, path, stoat.Range{}, before).ends(t, "-*:*.", stoat.ErrBucketNotFound)
+			follow(db, path, stoat.Range{}, empty).ends(t, "-*:*.", stoat.ErrBucketNotFound)
+		}
+		follow(db, "a", stoat.Range{}, before).ends(t, "", stoat.ErrLagged)
+		settled := follow(db, "b", stoat.Range{}, db.Position())
+		made := db.Position()
+		update(t, db, func(tx *stoat.Tx) {
+			put(t, create(t, tx, "tmp"), "made")
+			ok(t, tx.RenameBucket([]byte("tmp"), []byte("named")))
+			put(t, bucket(t, tx, "b"), "last")
+		})
+		settled.wants(t, "last=v-last.")
+		settled.stop(t)
+		named := follow(db, "named", stoat.Range{}, made)
+		named.wants(t, "made=v-made.")
+		named.stop(t)
+		keeps.stop(t)
+	})
+}
+
 func TestWatch_tellsWhatWasCommittedBeforeClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openOn(t, memfs.New(), &stoat.Options{Sync: stoat.SyncNever})
