@@ -201,6 +201,7 @@ func TestWatch_tellsNothingOfABucketBeforeItCameToItsPath(t *testing.T) {
 		made := db.Position()
 		update(t, db, func(tx *stoat.Tx) {
 			put(t, create(t, tx, "tmp"), "made")
+			create(t, tx, "other")
 			ok(t, tx.RenameBucket([]byte("tmp"), []byte("named")))
 			put(t, bucket(t, tx, "b"), "last")
 		})
