@@ -143,6 +143,22 @@ func TestImport_saysThatAFileComesTooEarly(t *testing.T) {
 }
 
 // A file may end anywhere: what is there was merged, and the error says what to do.
+func TestImport_givesEachReasonOnce(t *testing.T) {
+	var in intake
+	for i := range 3 * refusedMax {
+		in.refuse(fmt.Errorf("log a: %w", ErrMissing))
+		in.refuse(fmt.Errorf("log %d: %w", i, ErrInvalid))
+	}
+	if len(in.refused) != refusedMax || !errors.Is(in.refused[0], ErrMissing) {
+		t.Fatalf("%d reasons: %v", len(in.refused), in.refused)
+	}
+	for _, err := range in.refused[1:] {
+		if !errors.Is(err, ErrInvalid) {
+			t.Errorf("again: %v", err)
+		}
+	}
+}
+
 func TestImport_ofAFileThatIsCut(t *testing.T) {
 	a := newPeer(t, nil)
 	for i := range int64(5) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
@@ -54,7 +55,7 @@ func newIntake(ctx context.Context, s *Space, f *frameReader) *intake {
 		from: session.Reader{All: true}}
 }
 
-// refusedMax is of how much that is not taken of one file the reasons are kept.
+// refusedMax is how many reasons are kept why something of a file is not taken.
 const refusedMax = 16
 
 // run merges a file.
@@ -213,9 +214,10 @@ func (in *intake) apply() error {
 	return err
 }
 
-// refuse remembers why something is not taken.
+// refuse remembers why something is not taken. Runs of one log are often refused for one reason.
 func (in *intake) refuse(err error) {
-	if len(in.refused) < refusedMax {
+	same := func(other error) bool { return other.Error() == err.Error() }
+	if len(in.refused) < refusedMax && !slices.ContainsFunc(in.refused, same) {
 		in.refused = append(in.refused, err)
 	}
 }
