@@ -23,32 +23,32 @@ import (
 
 // past is all that a database has ever held.
 type past struct {
-	values map[string]bool // committed pairs by path
-	wrote  map[string]bool // all pairs, committed or not, of any bucket
-	// held has the committed pairs of each bucket, whatever its path was.
-	held map[*model.Bucket]map[string]bool
+	values map[string]map[model.Entry]bool // what was committed, by path
+	wrote  map[model.Entry]bool            // everything, committed or not, of any bucket
+	// held has what was committed in each bucket, whatever its path was.
+	held map[*model.Bucket]map[model.Entry]bool
 }
 
 func newPast() *past {
 	return &past{
-		make(map[string]bool), make(map[string]bool), make(map[*model.Bucket]map[string]bool),
+		make(map[string]map[model.Entry]bool), make(map[model.Entry]bool),
+		make(map[*model.Bucket]map[model.Entry]bool),
 	}
 }
 
-// pair returns a key and its value as text.
-func pair(key, value string) string { return fmt.Sprintf("%q=%q", key, value) }
+// setOf returns the set at a place, which it makes if there is none.
+func setOf[P comparable](sets map[P]map[model.Entry]bool, place P) map[model.Entry]bool {
+	if sets[place] == nil {
+		sets[place] = make(map[model.Entry]bool)
+	}
+	return sets[place]
+}
 
 // note adds the current contents of a bucket.
 func (p *past) note(path string, b *model.Bucket) {
-	held := p.held[b.Origin()]
-	if held == nil {
-		held = make(map[string]bool)
-		p.held[b.Origin()] = held
-	}
+	values, held := setOf(p.values, path), setOf(p.held, b.Origin())
 	for _, e := range b.Scan("", "", false, 0) {
-		held[pair(e.Key, e.Value)] = true
-		p.values[path+pair(e.Key, e.Value)] = true
-		p.wrote[pair(e.Key, e.Value)] = true
+		values[e], held[e], p.wrote[e] = true, true, true
 	}
 	for _, name := range b.Buckets() {
 		p.note(path+name+"/", b.Bucket(name))
@@ -80,7 +80,7 @@ func playPast(seed uint64) (*played, error) {
 	}
 	h.db = db
 	made := &played{clock: clock, past: newPast(), loose: seed%2 == 0}
-	h.wrote = func(key, value string) { made.past.wrote[pair(key, value)] = true }
+	h.wrote = func(key, value string) { made.past.wrote[model.Entry{Key: key, Value: value}] = true }
 	for step := range 30 + h.rng.IntN(60) {
 		before := h.ref.Root()
 		if err := made.step(h); err != nil {
@@ -334,14 +334,14 @@ func (p *played) checkDamaged(disk vfs.FS, excused bool) error {
 // replaced in its own transaction or never committed. If mixed, the names of the buckets left are
 // from different times, and a path may lead to any bucket.
 func (p *past) has(path string, b, last *model.Bucket, loose, mixed bool) error {
-	var held map[string]bool
+	var held map[model.Entry]bool
 	if last != nil {
 		held = p.held[last.Origin()]
 	}
 	for _, e := range b.Scan("", "", false, 0) {
-		known := p.values[path+pair(e.Key, e.Value)] || held[pair(e.Key, e.Value)]
+		known := p.values[path][e] || held[e]
 		if loose || mixed && path != "/" || strings.HasPrefix(path, "/lost-") {
-			known = p.wrote[pair(e.Key, e.Value)]
+			known = p.wrote[e]
 		}
 		if !known {
 			return fmt.Errorf("%s%q has a value that it never had, of %d bytes", path, e.Key,

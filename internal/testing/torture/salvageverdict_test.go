@@ -11,13 +11,13 @@ import (
 // verdict compares the result of a salvage with the last state.
 type verdict struct {
 	report  *stoat.SalvageReport
-	all     map[string]bool // every salvaged pair, of any bucket
-	catalog bool            // some buckets and sequences are lost
-	mixed   bool            // the remaining names of buckets are from different times
+	all     map[model.Entry]bool // everything that was salvaged, of any bucket
+	catalog bool                 // some buckets and sequences are lost
+	mixed   bool                 // the remaining names of buckets are from different times
 }
 
 func newVerdict(got *model.Bucket, r *stoat.SalvageReport) *verdict {
-	v := &verdict{report: r, all: make(map[string]bool)}
+	v := &verdict{report: r, all: make(map[model.Entry]bool)}
 	v.collect(got)
 	v.catalog = slices.ContainsFunc(r.Ranges, func(x stoat.SalvageRange) bool { return x.Catalog }) ||
 		slices.ContainsFunc(r.Keys, func(k stoat.SalvageKey) bool { return k.Catalog })
@@ -27,7 +27,7 @@ func newVerdict(got *model.Bucket, r *stoat.SalvageReport) *verdict {
 
 func (v *verdict) collect(b *model.Bucket) {
 	for _, e := range b.Scan("", "", false, 0) {
-		v.all[pair(e.Key, e.Value)] = true
+		v.all[e] = true
 	}
 	for _, name := range b.Buckets() {
 		v.collect(b.Bucket(name))
@@ -80,7 +80,7 @@ func (v *verdict) strayed(path []string, e model.Entry) bool {
 	if !v.mayBeAnother(path) {
 		return false
 	}
-	return v.all[pair(e.Key, e.Value)] ||
+	return v.all[e] ||
 		slices.ContainsFunc(v.report.Keys, func(k stoat.SalvageKey) bool {
 			return !k.Catalog && string(k.Key) == e.Key
 		}) ||
