@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -36,8 +37,8 @@ var errNothing = errors.New("no test logged what it tried: check the names in st
 
 // step runs one step and adds up what it logs. One that skips its tests counts nothing.
 func (r *runner) step(ctx context.Context, s step) error {
-	args := s.arguments(r.level, r.seed)
-	output, took, err := r.run(ctx, s.name, s.dir, args)
+	call := s.call(r.level, r.seed)
+	output, took, err := r.run(ctx, s.name, call)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (r *runner) step(ctx context.Context, s step) error {
 		return nil
 	}
 	if len(found) == 0 {
-		return &lost{output, again(s.dir, args), fmt.Errorf("%s: %w", s.name, errNothing)}
+		return &lost{output, call.String(), fmt.Errorf("%s: %w", s.name, errNothing)}
 	}
 	r.tally.addAll(found, took)
 	for _, row := range found {
@@ -72,7 +73,7 @@ func (r *runner) fuzz(ctx context.Context) error {
 		}
 		for _, target := range targets(names) {
 			name := "fuzz " + strings.TrimPrefix(pkg, "github.com/stoatdb/stoat/") + " " + target
-			output, took, err := r.run(ctx, name, library, fuzzArguments(pkg, target, r.level))
+			output, took, err := r.run(ctx, name, fuzzCall(pkg, target, r.level))
 			if err != nil {
 				return err
 			}
@@ -95,17 +96,17 @@ func (l *lost) Unwrap() error { return l.err }
 
 // run runs go and returns its output.
 func (r *runner) run(
-	ctx context.Context, name, dir string, args []string,
+	ctx context.Context, name string, c call,
 ) (output string, took time.Duration, err error) {
-	fmt.Fprintf(r.progress, "%s: go %s\n", name, strings.Join(args, " "))
+	fmt.Fprintf(r.progress, "%s: go %s\n", name, strings.Join(c.args, " "))
 	start := time.Now()
-	out, err := r.command(ctx, dir, args).CombinedOutput()
+	out, err := r.command(ctx, c).CombinedOutput()
 	took = time.Since(start)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = errors.Join(ctx.Err(), err)
 		}
-		return "", 0, &lost{string(out), again(dir, args), fmt.Errorf("%s: %w", name, err)}
+		return "", 0, &lost{string(out), c.String(), fmt.Errorf("%s: %w", name, err)}
 	}
 	fmt.Fprintf(r.progress, "    ok, %.0f s\n", took.Seconds())
 	return string(out), took, nil
@@ -113,33 +114,42 @@ func (r *runner) run(
 
 // quiet runs go for its output.
 func (r *runner) quiet(ctx context.Context, args ...string) (string, error) {
-	cmd := r.command(ctx, library, args)
+	c := call{dir: library, args: args}
+	cmd := r.command(ctx, c)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	out, err := cmd.Output()
 	if err != nil {
-		return "", &lost{complaint.String(), again(library, args), err}
+		return "", &lost{complaint.String(), c.String(), err}
 	}
 	return string(out), nil
 }
 
-func (r *runner) command(ctx context.Context, dir string, args []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = filepath.Join(r.root, dir)
+// call is a call of the program go.
+type call struct {
+	dir  string   // from the repository's root
+	env  []string // added to the environment
+	args []string
+}
+
+func (r *runner) command(ctx context.Context, c call) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", c.args...)
+	cmd.Dir = filepath.Join(r.root, c.dir)
+	cmd.Env = append(cmd.Environ(), c.env...)
 	return cmd
 }
 
-// again returns a command for a shell in the repository's root.
-func again(dir string, args []string) string {
-	words := []string{"go"}
-	for i, arg := range args {
+// String returns the call as a command for a shell in the repository's root.
+func (c call) String() string {
+	words := append(slices.Clone(c.env), "go")
+	if c.dir != library {
+		words = append(words, "-C", c.dir)
+	}
+	for _, arg := range c.args {
 		if strings.ContainsAny(arg, "$^ *()|'") {
 			arg = "'" + arg + "'"
 		}
 		words = append(words, arg)
-		if i == 0 && dir != library {
-			words = []string{"go", "-C", dir, arg}
-		}
 	}
 	return strings.Join(words, " ")
 }
