@@ -124,7 +124,8 @@ func TestSteps_becomeCommandLines(t *testing.T) {
 	if !slices.Equal(c.args, want) || c.dir != here {
 		t.Errorf("got %q in %s", c.args, c.dir)
 	}
-	const line = "GOARCH=386 A=b go -C trust test -v -count 1 -timeout 1h ./kill -run '^Test(A|B)' -s 7 -rounds 3"
+	const line = "GOARCH=386 A=b go -C trust test -v -count 1 -timeout 1h ./kill " +
+		"-run '^Test(A|B)' -s 7 -rounds 3"
 	if got := c.String(); got != line {
 		t.Errorf("got %s", got)
 	}
