@@ -344,7 +344,9 @@ func startReaders(t *testing.T, db *stoat.DB, line *timeline) (stop func()) {
 	done := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 3 {
+		line.readers.Add(1)
 		readers.Go(func() {
+			defer line.readers.Add(-1)
 			for {
 				select {
 				case <-done:
@@ -365,10 +367,10 @@ func startReaders(t *testing.T, db *stoat.DB, line *timeline) (stop func()) {
 }
 
 // letOthersRun delays a sync of the log until others have read several hundred times, so that other
-// transactions commit meanwhile. There may be no readers yet.
+// transactions commit meanwhile. It does nothing while there are no readers.
 func letOthersRun(line *timeline) {
 	enough := line.reads.Load() + 300
-	for n := 0; n < 10_000 && line.reads.Load() < enough; n++ {
+	for line.readers.Load() > 0 && line.reads.Load() < enough {
 		runtime.Gosched()
 	}
 }

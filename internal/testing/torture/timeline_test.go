@@ -12,8 +12,9 @@ import (
 // Expired entries count as absent. Safe for concurrent use.
 type timeline struct {
 	*crash.Timeline[*model.Bucket]
-	clock *model.Clock // by which entries expire
-	reads atomic.Int64 // how often readOnce has read the database
+	clock   *model.Clock // by which entries expire
+	reads   atomic.Int64 // how often readOnce has read the database
+	readers atomic.Int32 // goroutines that still call it
 }
 
 func newTimeline() *timeline {
