@@ -113,23 +113,22 @@ func TestWrite_changesTheFile(t *testing.T) {
 
 func TestSteps_becomeCommandLines(t *testing.T) {
 	s := step{
-		dir: here, env: "GOARCH=386 A=b", args: "./kill -run ^Test(A|B) -s SEED",
+		dir: here, args: "./kill -run ^Test(A|B) -s SEED",
 		level: [levels]string{usual: "-rounds 3"},
 	}
 	want := []string{
 		"test", "-v", "-count", "1", "-timeout", "1h", "./kill", "-run", "^Test(A|B)", "-s", "7",
 		"-rounds", "3",
 	}
-	c := s.call(usual, 7)
-	if !slices.Equal(c.args, want) || c.dir != here {
-		t.Errorf("got %q in %s", c.args, c.dir)
+	args := s.arguments(usual, 7)
+	if !slices.Equal(args, want) {
+		t.Errorf("got %q", args)
 	}
-	const line = "GOARCH=386 A=b go -C trust test -v -count 1 -timeout 1h ./kill " +
-		"-run '^Test(A|B)' -s 7 -rounds 3"
-	if got := c.String(); got != line {
+	const line = "go -C trust test -v -count 1 -timeout 1h ./kill -run '^Test(A|B)' -s 7 -rounds 3"
+	if got := again(s.dir, args); got != line {
 		t.Errorf("got %s", got)
 	}
-	got := fuzzCall("./x", "FuzzA", quick).String()
+	got := again(library, fuzzArguments("./x", "FuzzA", quick))
 	if !strings.Contains(got, "'^FuzzA$'") {
 		t.Errorf("got %s", got)
 	}
@@ -176,7 +175,7 @@ func sample(t *testing.T, body string) *runner {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module sample\n\ngo 1.25\n",
-		"a_test.go": "package sample\n\nimport (\n\"os\"\n\"testing\"\n)\n\nvar env = os.Getenv\n\n" +
+		"a_test.go": "package sample\n\nimport \"testing\"\n\n" +
 			"func TestA(t *testing.T) { " + body + " }\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -196,14 +195,6 @@ func TestStep_countsWhatTestsLog(t *testing.T) {
 	}
 	if len(r.tally.rows) != 1 || r.tally.rows[0].noun != "sheep" || r.tally.rows[0].count != 24 {
 		t.Errorf("got %v", r.tally.rows)
-	}
-}
-
-func TestStep_hasItsEnvironment(t *testing.T) {
-	r := sample(t, `if env("SHEEP") != "12" { t.Error("no sheep") }`)
-	s := step{name: "sheep", dir: library, env: "SHEEP=12", args: ".", passes: "tests of sheep"}
-	if err := r.step(context.Background(), s); err != nil {
-		t.Fatal(err)
 	}
 }
 

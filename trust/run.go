@@ -8,7 +8,6 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -37,8 +36,8 @@ var errNothing = errors.New("no test logged what it tried: check the names in st
 
 // step runs one step and adds up what it logs. One that skips its tests counts nothing.
 func (r *runner) step(ctx context.Context, s step) error {
-	call := s.call(r.level, r.seed)
-	output, took, err := r.run(ctx, s.name, call)
+	args := s.arguments(r.level, r.seed)
+	output, took, err := r.run(ctx, s.name, s.dir, args)
 	if err != nil {
 		return err
 	}
@@ -51,7 +50,7 @@ func (r *runner) step(ctx context.Context, s step) error {
 		return nil
 	}
 	if len(found) == 0 {
-		return &lost{output, call.String(), fmt.Errorf("%s: %w", s.name, errNothing)}
+		return &lost{output, again(s.dir, args), fmt.Errorf("%s: %w", s.name, errNothing)}
 	}
 	r.tally.addAll(found, took)
 	for _, row := range found {
@@ -73,7 +72,7 @@ func (r *runner) fuzz(ctx context.Context) error {
 		}
 		for _, target := range targets(names) {
 			name := "fuzz " + strings.TrimPrefix(pkg, "github.com/stoatdb/stoat/") + " " + target
-			output, took, err := r.run(ctx, name, fuzzCall(pkg, target, r.level))
+			output, took, err := r.run(ctx, name, library, fuzzArguments(pkg, target, r.level))
 			if err != nil {
 				return err
 			}
@@ -96,17 +95,17 @@ func (l *lost) Unwrap() error { return l.err }
 
 // run runs go and returns its output.
 func (r *runner) run(
-	ctx context.Context, name string, c call,
+	ctx context.Context, name, dir string, args []string,
 ) (output string, took time.Duration, err error) {
-	fmt.Fprintf(r.progress, "%s: go %s\n", name, strings.Join(c.args, " "))
+	fmt.Fprintf(r.progress, "%s: go %s\n", name, strings.Join(args, " "))
 	start := time.Now()
-	out, err := r.command(ctx, c).CombinedOutput()
+	out, err := r.command(ctx, dir, args).CombinedOutput()
 	took = time.Since(start)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = errors.Join(ctx.Err(), err)
 		}
-		return "", 0, &lost{string(out), c.String(), fmt.Errorf("%s: %w", name, err)}
+		return "", 0, &lost{string(out), again(dir, args), fmt.Errorf("%s: %w", name, err)}
 	}
 	fmt.Fprintf(r.progress, "    ok, %.0f s\n", took.Seconds())
 	return string(out), took, nil
@@ -114,42 +113,33 @@ func (r *runner) run(
 
 // quiet runs go for its output.
 func (r *runner) quiet(ctx context.Context, args ...string) (string, error) {
-	c := call{dir: library, args: args}
-	cmd := r.command(ctx, c)
+	cmd := r.command(ctx, library, args)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	out, err := cmd.Output()
 	if err != nil {
-		return "", &lost{complaint.String(), c.String(), err}
+		return "", &lost{complaint.String(), again(library, args), err}
 	}
 	return string(out), nil
 }
 
-// call is a call of the program go.
-type call struct {
-	dir  string   // from the repository's root
-	env  []string // added to the environment
-	args []string
-}
-
-func (r *runner) command(ctx context.Context, c call) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", c.args...)
-	cmd.Dir = filepath.Join(r.root, c.dir)
-	cmd.Env = append(cmd.Environ(), c.env...)
+func (r *runner) command(ctx context.Context, dir string, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = filepath.Join(r.root, dir)
 	return cmd
 }
 
-// String returns the call as a command for a shell in the repository's root.
-func (c call) String() string {
-	words := append(slices.Clone(c.env), "go")
-	if c.dir != library {
-		words = append(words, "-C", c.dir)
-	}
-	for _, arg := range c.args {
+// again returns a command for a shell in the repository's root.
+func again(dir string, args []string) string {
+	words := []string{"go"}
+	for i, arg := range args {
 		if strings.ContainsAny(arg, "$^ *()|'") {
 			arg = "'" + arg + "'"
 		}
 		words = append(words, arg)
+		if i == 0 && dir != library {
+			words = []string{"go", "-C", dir, arg}
+		}
 	}
 	return strings.Join(words, " ")
 }

@@ -20,7 +20,6 @@ type step struct {
 	passes string         // if not empty, tests that pass are counted as this, too
 	name   string         // shown as progress
 	dir    string         // from the repository's root
-	env    string         // added to the environment
 	args   string         // of go test, at every level
 	level  [levels]string // of go test, at each level
 }
@@ -137,10 +136,6 @@ var steps = []step{
 			"./remote/internal/ship ./internal/engine ./internal/commit",
 		level: [levels]string{"-short", "-count 2", "-count 100"},
 	},
-	{
-		name: "the short tests on 32 bits", dir: library, env: "GOARCH=386 CGO_ENABLED=0",
-		passes: "tests on 32 bits", args: "-short ./...",
-	},
 	{name: "servers of object storage", dir: bucket, args: ". -run ^TestServers -servers"},
 	{name: "a server of metrics", dir: meters, args: "./prom -run ^TestServers -servers"},
 	{
@@ -183,21 +178,21 @@ var timeout = [levels]string{"20m", "1h", "8h"}
 // sometimes reports a deadline as a failure. It is immutable.
 var fuzzCount = [levels]string{"2000x", "10000x", "1000000x"}
 
-// call returns the call of go for a step.
-func (s step) call(l level, seed uint64) call {
+// arguments returns the arguments of go for a step.
+func (s step) arguments(l level, seed uint64) []string {
 	args := strings.Fields("test -v -count 1 -timeout " + timeout[l] + " " + s.args + " " + s.level[l])
 	for i := range args {
 		if args[i] == seedWord {
 			args[i] = strconv.FormatUint(seed, 10)
 		}
 	}
-	return call{s.dir, strings.Fields(s.env), args}
+	return args
 }
 
-// fuzzCall returns the call of go for a fuzz target.
-func fuzzCall(pkg, target string, l level) call {
-	return call{dir: library, args: []string{
+// fuzzArguments returns the arguments of go for a fuzz target.
+func fuzzArguments(pkg, target string, l level) []string {
+	return []string{
 		"test", "-run", "^$", "-fuzz", "^" + target + "$", "-fuzztime", fuzzCount[l],
 		"-fuzzminimizetime", "10x", "-timeout", timeout[l], pkg,
-	}}
+	}
 }
