@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/folder"
 )
 
@@ -28,9 +29,9 @@ func (f ValueFile) Kind() folder.Kind {
 // Name returns the name of the file.
 func (f ValueFile) Name() string { return f.Kind().Name(f.Number) }
 
-// Garbage returns the bytes of the file that nothing points to. If several pointers share a value,
-// each counts, so Garbage may be too small.
-func (f ValueFile) Garbage() uint64 { return f.Size - min(f.Size, f.Live) }
+// Garbage returns the bytes of the file behind its header that nothing points to: rewriting it
+// would free them. If several pointers share a value, each counts, so Garbage may be too small.
+func (f ValueFile) Garbage() uint64 { return f.Size - min(f.Size, fileheader.Size+f.Live) }
 
 // withValues returns the files that tables of v point into, by number, with Live and Count set. It
 // returns an error if a file is missing.

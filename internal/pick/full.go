@@ -14,14 +14,12 @@ const whyJoin = "join"
 
 // Full picks the steps of a full compaction, one after the other: all of the young runs that are
 // there at first, in parts, then what is garbage, then the values that are not in the order of
-// their keys, in files that are there at first, then tables that are too small. It reads damaged
-// files, too, so that its caller learns of them. Not safe for concurrent use.
+// their keys, then tables that are too small. It reads damaged files, too, so that its caller
+// learns of them. Not safe for concurrent use.
 type Full struct {
-	picker  Picker
-	started bool
-	later   uint64 // files from this number on did not exist at first
-	last    Plan
-	before  *manifest.Version // of the last step
+	picker Picker
+	last   Plan
+	before *manifest.Version // of the last step; nil at first
 	// ordered and joined are the numbers of bottom tables that need no more work: those whose
 	// values were all brought into order, and those that were made of small ones.
 	ordered, joined map[uint64]bool
@@ -35,14 +33,12 @@ func NewFull(p Picker) *Full {
 
 // Next returns the next step. v is the version that the step before has left.
 func (f *Full) Next(v *manifest.Version) (Plan, bool) {
-	if f.before == nil {
-		f.later = v.NextNumber
-	} else {
+	if f.before != nil {
 		f.note(v)
 	}
 	next, ok := f.pick(v)
 	next.Why, next.Tight = cmp.Or(next.Why, "compact"), true
-	f.started, f.last, f.before = true, next, v
+	f.last, f.before = next, v
 	return next, ok
 }
 
@@ -57,7 +53,7 @@ func (f *Full) pick(v *manifest.Version) (Plan, bool) {
 		return next, true
 	}
 	next := inOrder(v, func(file manifest.ValueFile) bool {
-		return file.Number < f.later && (file.Log || file.Garbage() > file.Size/fullGarbage)
+		return file.Log || file.Garbage() > file.Size/fullGarbage
 	}, func(t *manifest.Table) bool { return f.ordered[t.Number] }, f.picker.step(v))
 	if len(next.Bottom) > 0 {
 		return next, true
@@ -77,9 +73,9 @@ func (f *Full) pick(v *manifest.Version) (Plan, bool) {
 func (f *Full) down(v *manifest.Version) (Plan, bool) {
 	front, begun := v.Front()
 	switch {
-	case begun && (f.started || front.At == 0):
+	case begun && (f.before != nil || front.At == 0):
 		return f.picker.part(goOn(v, front), v), true
-	case !f.started && len(v.Young) > 0:
+	case f.before == nil && len(v.Young) > 0:
 		return f.picker.part(IntoBottom(v), v), true
 	}
 	return Plan{}, false

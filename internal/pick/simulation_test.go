@@ -8,6 +8,7 @@ import (
 	"sort"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 )
@@ -21,7 +22,6 @@ type simulation struct {
 	pause   int    // a pause in the commits comes after so many flushes
 	key     uint64 // bytes of an entry in a table
 	value   uint64 // bytes of its value in a value file; 0 if it has none
-	header  uint64 // bytes of a value file before its values
 	ttl     int    // an entry expires after about so many flushes; 0 is never
 	version manifest.Version
 	next    uint64
@@ -190,7 +190,8 @@ func (s *simulation) relocate(all map[int]uint64, next Plan, edit *manifest.Edit
 			continue
 		}
 		if file == nil || file.Size >= s.picker.ValueBytes {
-			edit.AddValues = append(edit.AddValues, manifest.ValueFile{Number: s.number(), Size: s.header})
+			empty := manifest.ValueFile{Number: s.number(), Size: fileheader.Size}
+			edit.AddValues = append(edit.AddValues, empty)
 			file = &edit.AddValues[len(edit.AddValues)-1]
 		}
 		all[n] = file.Number
@@ -239,7 +240,6 @@ func (s *simulation) write(all map[int]uint64, cuts []string) (tables []*manifes
 func (s *simulation) expired(n int) bool { return s.ttl > 0 && n/64+s.ttl <= s.flushes }
 
 func (s *simulation) install(edit *manifest.Edit) {
-	edit.NextNumber = s.next
 	version, err := s.version.Apply(edit)
 	if err != nil {
 		s.t.Fatal(err)
