@@ -105,8 +105,8 @@ func (db *DB) Watch(ctx context.Context, r Range, from Position) iter.Seq2[Chang
 // ends with [ErrBucketNotFound] if there is none. If that bucket, one that contains it, or an
 // earlier one in its place was deleted after the position from, the last change is a
 // ChangeDeleteRange of all keys in r, followed by ErrBucketNotFound. The contents of an earlier
-// bucket are not reported. If one of them was moved after from to a place that was free, the loop
-// ends with ErrLagged, since what it has is no change.
+// bucket are not reported. If that bucket, or one that contains it, was moved after from to a place
+// that was free, the loop ends with ErrLagged: what the bucket brought along is not reported.
 func (db *DB) WatchBucket(
 	ctx context.Context, path [][]byte, r Range, from Position,
 ) iter.Seq2[Change, error] {
@@ -184,6 +184,7 @@ func (w *watch) run(path [][]byte, r Range) error {
 // placed ends the loop if a commit deleted a bucket of the path, or moved one there: the one that
 // is there now was elsewhere before, and what it had and got there is not of the path.
 func (w *watch) placed(c commit.Batch) error {
+	nextID := keyspace.AppendNextID(nil)
 	created := uint64(math.MaxUint64) // buckets from this id on were created in the commit
 	err := c.Each(func(key []byte, e keyspace.Entry) error {
 		put := e.Kind == keyspace.KindPut
@@ -191,7 +192,7 @@ func (w *watch) placed(c commit.Batch) error {
 		case w.orphan:
 		case e.Kind == keyspace.KindDelete:
 			w.orphan = w.leads(key)
-		case put && len(key) == 1 && key[0] == byte(keyspace.SpaceNextID):
+		case put && bytes.Equal(key, nextID):
 			next, err := parseNumber(e.Value)
 			created = min(created, next-1)
 			return err
