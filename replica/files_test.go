@@ -142,7 +142,7 @@ func TestImport_saysThatAFileComesTooEarly(t *testing.T) {
 	agree(t, a, b)
 }
 
-// A file may end anywhere: what is there was merged, and the error says what to do.
+// Runs of one log are often refused for one reason.
 func TestImport_givesEachReasonOnce(t *testing.T) {
 	var in intake
 	for i := range 3 * refusedMax {
@@ -159,6 +159,7 @@ func TestImport_givesEachReasonOnce(t *testing.T) {
 	}
 }
 
+// A file may end anywhere: what is there was merged, and the error says what to do.
 func TestImport_ofAFileThatIsCut(t *testing.T) {
 	a := newPeer(t, nil)
 	for i := range int64(5) {

@@ -214,7 +214,7 @@ func (in *intake) apply() error {
 	return err
 }
 
-// refuse remembers why something is not taken. Runs of one log are often refused for one reason.
+// refuse remembers why something is not taken, unless it is why something else is not.
 func (in *intake) refuse(err error) {
 	same := func(other error) bool { return other.Error() == err.Error() }
 	if len(in.refused) < refusedMax && !slices.ContainsFunc(in.refused, same) {
