@@ -3,14 +3,17 @@ package merge
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/model"
+	"github.com/stoatdb/stoat/replica/internal/wire"
 	"github.com/stoatdb/stoat/tuple"
 )
 
@@ -220,11 +223,21 @@ func (s *scope) merge(t *testing.T, order [][2]int) [32]byte {
 	return root(r, at{scope: s})
 }
 
-// beside is a record that has some values, with numbers for its fields.
+// beside is a record that has some values. The name of each field is its number as one character.
 type beside map[string][]byte
 
-func (b beside) Number(name string) int   { return int(name[0]) }
-func (b beside) Name(number int) string   { return string(rune(number)) }
+func (b beside) Number(name string) int {
+	number, _ := utf8.DecodeRuneInString(name)
+	return int(number)
+}
+
+func (b beside) Name(number int) string {
+	if number < 0 || number > utf8.MaxRune || !utf8.ValidRune(rune(number)) {
+		return ""
+	}
+	return string(rune(number))
+}
+
 func (b beside) Value(name string) []byte { return b[name] }
 
 // restored returns the state as it is after it was stored beside a record that shows it.
@@ -258,6 +271,8 @@ func FuzzParseSidecar(f *testing.F) {
 			[]Version{{Stamp{4, 1, 1}, tuple.AppendInt(nil, 8)}}}}},
 	}}
 	f.Add(r.AppendSidecar(nil, in))
+	r.Fields = append(r.Fields, Field{Name: "\u2af3", Kind: entry.OpSum, Sum: 1}) // has no bit
+	f.Add(r.AppendSidecar(nil, in))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		r, second := &Record{}, &Record{}
 		if r.ParseSidecar(p, in) != nil {
@@ -269,6 +284,22 @@ func FuzzParseSidecar(f *testing.F) {
 			t.Errorf("%x: %v", p, err)
 		}
 	})
+}
+
+// A state of which two fields are the same one is none.
+func TestParseSidecar_refusesAFieldTwice(t *testing.T) {
+	in := beside{"\x01": tuple.AppendInt(nil, 7)}
+	set := func(s Stamp) Field {
+		return Field{Name: "\x01", Kind: entry.OpSet, Versions: []Version{{s, in["\x01"]}}}
+	}
+	sum := Field{Name: "\x02", Kind: entry.OpSum, Sum: 1}
+	for _, twice := range []Field{set(Stamp{6, 1, 3}), sum} {
+		r := &Record{Fields: []Field{set(Stamp{5, 1, 2}), sum, twice}}
+		p := r.AppendSidecar(nil, in)
+		if err := new(Record).ParseSidecar(p, in); !errors.Is(err, wire.ErrMalformed) {
+			t.Errorf("%x: %v", p, err)
+		}
+	}
 }
 
 // A state with many stamps is stored in time that grows with their number.

@@ -241,6 +241,11 @@ func (rec *Record) ParseSidecar(p []byte, in Stored) error {
 		rec.Fields = append(rec.Fields, f)
 	}
 	slices.SortFunc(rec.Fields, compareFields)
+	for i := 1; i < len(rec.Fields); i++ {
+		if f := &rec.Fields[i]; rec.Fields[i-1].compare(f.Name, f.Kind) == 0 {
+			r.Fail("the state of a record has field %s twice", f.Name)
+		}
+	}
 	return r.End()
 }
 
