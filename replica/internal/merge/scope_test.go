@@ -286,6 +286,19 @@ func FuzzParseSidecar(f *testing.F) {
 	})
 }
 
+// A state that leaves a value to the record is none without it.
+func TestParseSidecar_refusesAValueThatTheRecordLacks(t *testing.T) {
+	in := beside{"\x01": tuple.AppendInt(nil, 7)}
+	versions := []Version{{Stamp{5, 1, 2}, in["\x01"]}}
+	for _, kind := range []entry.OpKind{entry.OpSet, entry.OpKeep} {
+		r := &Record{Fields: []Field{{Name: "\x01", Kind: kind, Versions: versions}}}
+		p := r.AppendSidecar(nil, in)
+		if err := new(Record).ParseSidecar(p, beside{}); !errors.Is(err, wire.ErrMalformed) {
+			t.Errorf("%x: %v", p, err)
+		}
+	}
+}
+
 // A state of which two fields are the same one is none.
 func TestParseSidecar_refusesAFieldTwice(t *testing.T) {
 	in := beside{"\x01": tuple.AppendInt(nil, 7)}

@@ -305,6 +305,11 @@ func (f *Field) parse(r *wire.Reader, rec *Record, table []Stamp, in Stored) {
 		}
 	case entry.OpSet, entry.OpKeep:
 		f.Versions = rec.takeVersions(r, table, in.Value(f.Name))
+		for i := range f.Versions {
+			if f.Versions[i].Value == nil {
+				r.Fail("the record does not have the value of field %s", f.Name)
+			}
+		}
 	default:
 		r.Fail("the state of a record has a field of the unknown kind %d", f.Kind)
 	}
