@@ -26,7 +26,7 @@ import (
 // How many histories to run, and which one to repeat. The interleaving of goroutines is not part of
 // the seed.
 var (
-	runs     = flag.Int("crash.runs", 20, "how many histories with crashes")
+	runs     = flag.Int("crash.runs", 20, "how many histories with crashes; with -short a quarter")
 	seedFlag = flag.Uint64("crash.seed", 0, "the first seed; 0: random")
 )
 
@@ -234,9 +234,13 @@ func TestCrash_keepsAPrefixWithAllThatIsSafe(t *testing.T) {
 	if first == 0 {
 		first = rand.Uint64()
 	}
+	count := *runs
+	if testing.Short() {
+		count = (count + 3) / 4
+	}
 	var all tried
 	t.Run("history", func(histories *testing.T) {
-		for seed := first; seed < first+uint64(*runs); seed++ {
+		for seed := first; seed < first+uint64(count); seed++ {
 			histories.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel() // most of a history is waiting, after faults
 				if histories.Failed() {

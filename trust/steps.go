@@ -68,7 +68,7 @@ var steps = []step{
 	{
 		name: "races", dir: library,
 		args: "-race -short . ./internal/testing/torture ./internal/table ./internal/memtable " +
-			"./internal/wal ./record ./remote/internal/history",
+			"./internal/wal ./record ./remote ./remote/internal/history",
 	},
 	{
 		name: "histories under many settings", dir: library,
