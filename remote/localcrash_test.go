@@ -98,12 +98,12 @@ func (p *perishable) work(t testing.TB, h *history) {
 // that was acknowledged, and the store has all that was shipped.
 func TestLocalBytes_mayCrashAnywhere(t *testing.T) {
 	t.Parallel()
-	points, skip := 0, 15
+	points, stride := 0, 15
 	if testing.Short() {
-		skip = 60
+		stride = 60
 	}
 	for _, ofDisk := range []bool{true, false} {
-		for at, crashed := 0, true; crashed; at += 1 + rand.IntN(skip) {
+		for at, crashed := 0, true; crashed; at += 1 + rand.IntN(stride) {
 			operation, request := at, -1
 			if !ofDisk {
 				operation, request = -1, at

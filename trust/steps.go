@@ -68,8 +68,9 @@ var steps = []step{
 	{
 		name: "races", dir: library,
 		args: "-race -short . ./internal/testing/torture ./internal/table ./internal/memtable " +
-			"./internal/wal ./record ./remote ./remote/internal/history",
+			"./internal/wal ./record ./remote/internal/history",
 	},
+	{name: "races in object storage", dir: library, args: "-race ./remote"},
 	{
 		name: "histories under many settings", dir: library,
 		args: "./internal/testing/torture -run ^TestMetamorphic -meta.seed SEED",

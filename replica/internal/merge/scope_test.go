@@ -299,6 +299,20 @@ func TestParseSidecar_refusesAValueThatTheRecordLacks(t *testing.T) {
 	}
 }
 
+// A state of a map has a value for each key.
+func TestParseSidecar_refusesAKeyWithoutAValue(t *testing.T) {
+	items := []Item{{tuple.AppendInt(nil, 7), []Version{{Stamp: Stamp{5, 1, 2}}}}}
+	for kind, want := range map[entry.OpKind]error{
+		entry.OpElements: nil, entry.OpEntries: wire.ErrMalformed,
+	} {
+		r := &Record{Fields: []Field{{Name: "\x01", Kind: kind, Items: items}}}
+		p := r.AppendSidecar(nil, beside{})
+		if err := new(Record).ParseSidecar(p, beside{}); !errors.Is(err, want) {
+			t.Errorf("%x: %v", p, err)
+		}
+	}
+}
+
 // A state of which two fields are the same one is none.
 func TestParseSidecar_refusesAFieldTwice(t *testing.T) {
 	in := beside{"\x01": tuple.AppendInt(nil, 7)}

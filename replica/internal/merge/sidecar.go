@@ -298,24 +298,22 @@ func (f *Field) parse(r *wire.Reader, rec *Record, table []Stamp, in Stored) {
 		f.Items = make([]Item, 0, n)
 		for range n {
 			item := Item{Key: value.TakeScalar(r)}
-			item.Versions = rec.takeVersions(r, table, nil)
+			item.Versions = rec.takeVersions(r, table, f.Kind, nil)
 			if f.Items = append(f.Items, item); r.Err() != nil {
 				return
 			}
 		}
 	case entry.OpSet, entry.OpKeep:
-		f.Versions = rec.takeVersions(r, table, in.Value(f.Name))
-		for i := range f.Versions {
-			if f.Versions[i].Value == nil {
-				r.Fail("the record does not have the value of field %s", f.Name)
-			}
-		}
+		f.Versions = rec.takeVersions(r, table, f.Kind, in.Value(f.Name))
 	default:
 		r.Fail("the state of a record has a field of the unknown kind %d", f.Kind)
 	}
 }
 
-func (rec *Record) takeVersions(r *wire.Reader, table []Stamp, own []byte) []Version {
+// takeVersions reads the versions of a field or item of a kind; own is the record's value, or nil.
+func (rec *Record) takeVersions(
+	r *wire.Reader, table []Stamp, kind entry.OpKind, own []byte,
+) []Version {
 	n := r.Count(listMax, 2)
 	if n == 0 {
 		r.Fail("a value has no versions")
@@ -326,6 +324,9 @@ func (rec *Record) takeVersions(r *wire.Reader, table []Stamp, own []byte) []Ver
 		versions[i] = Version{Stamp: takeStamp(r, table), Value: own}
 		if r.Byte() != 0 {
 			versions[i].Value = value.Take(r)
+		}
+		if versions[i].Value == nil && kind != entry.OpElements {
+			r.Fail("a version has no value")
 		}
 	}
 	return versions
